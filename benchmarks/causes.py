@@ -41,7 +41,7 @@ from turncheck.project.e2e.cases import read_cases
 from turncheck.project.nlu_data import Example, Lookup, Regex, Synonym
 from turncheck.report.model import Source
 from turncheck.run.causes import asked_tests, budget_for
-from turncheck.run.reading import Tests, read_given, read_tests
+from turncheck.run.reading import Tests, read_configured, read_tests
 from turncheck.run.report_of import project_info, report_of
 from turncheck.settings.options import Settings
 from turncheck.validation.names import learnable
@@ -49,7 +49,7 @@ from turncheck.validation.names import learnable
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from turncheck.engines.base import Trained, Workshop
+    from turncheck.engines.base import Trained, VariantTrainer
     from turncheck.evaluations.strength.bench import Mutant
     from turncheck.project.e2e.model import E2ECase
     from turncheck.project.model import Project
@@ -80,7 +80,7 @@ class Bot(NamedTuple):
     project: Project
     tests: Tests
     cases: tuple[E2ECase, ...]
-    workshop: Workshop
+    workshop: VariantTrainer
     trained: Trained
     report: Report
 
@@ -114,7 +114,7 @@ class Found(NamedTuple):
 def read(folder: Path) -> Bot:
     """Read a bot, train it, and run its tests."""
     settings = Settings(project=str(folder))
-    project, tests = in_order(read_given(settings)), read_tests(settings)
+    project, tests = in_order(read_configured(settings)), read_tests(settings)
     cases = read_cases(project.root, tests.e2e).cases if tests.e2e else ()
     workshop = engine_of(settings, project, {}).workshop(SEED)
     name = folder.parent.name if folder.name == "project" else folder.name

@@ -32,7 +32,7 @@ from turncheck.project.model import Intent, Response, ResponseVariation
 from turncheck.project.nlu_data import EntityAnnotation, Example
 from turncheck.render.wording.gates import judge
 from turncheck.report.model import GateSettings, Source
-from turncheck.run.reading import read_given
+from turncheck.run.reading import read_configured
 from turncheck.run.report_of import project_info, report_of
 from turncheck.settings.options import Settings
 
@@ -89,7 +89,7 @@ class Bot(NamedTuple):
 def read(folder: Path) -> Bot:
     """Read a bot and measure it; suites that it has stay unasked."""
     settings = Settings(project=str(folder))
-    project = read_given(settings)
+    project = read_configured(settings)
     return Bot(project, settings, measured(project, settings, "1"))
 
 

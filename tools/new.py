@@ -348,7 +348,7 @@ def measure(run: RunInProgress) -> {section} | None:
         run.skip(why_not)
         return None
     with run.screen.step("{word}", "TODO: what takes time"):
-        return run.in_one_piece("{word}", lambda: {section}(failed=0))
+        return run.as_single_unit("{word}", lambda: {section}(failed=0))
 '''
     of_report = f'''\
 """TODO: the report's section on it."""

@@ -16,7 +16,7 @@ from turncheck.process.environment import is_private, redact, remember_variables
 from turncheck.process.screen import Console
 from turncheck.publishing.files import draw_plots, terminal_overview, terminal_summary, write_own, write_results
 from turncheck.publishing.other_run import RunReader
-from turncheck.publishing.publish import Place, Publishing, publish, result_of, result_of_any, result_of_several
+from turncheck.publishing.publish import Publishing, PublishTarget, publish, result_of, result_of_any, result_of_several
 from turncheck.render.sinks.commands import command
 from turncheck.run.inputs import NONE_PRECOMPUTED, PrecomputedAnswers
 from turncheck.run.prepare import Prepared, baseline_finder, later_baseline_finder, prepare
@@ -194,7 +194,7 @@ def _publish_run(
         words = result_of_any(result.outcome, below, write_own(below, result.outcome.files()))
         # Annotations by workflow command would be at this run's commit, which is the default branch's.
         place = replace(
-            Place.of_this_run(host, write),
+            PublishTarget.of_this_run(host, write),
             target=lambda: found_run.target,
             stamp=found_run.stamp,
             annotate=lambda _: None,

@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from turncheck.comparison.compare import as_compared, compare
+from turncheck.comparison.compare import compare, shown_beside_base
 from turncheck.comparison.model import Baseline, Comparison, Present
 from turncheck.messages.errors import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_NOT_DONE, EXIT_OK, INTERRUPTED
 from turncheck.render import outputs
@@ -52,7 +52,7 @@ class Outcome(Struct, frozen=True):
     @property
     def run(self) -> Run:
         """The documents, for renderers that show several."""
-        return Run(as_compared(self.report, self.comparison), self.comparison, self.verdict, self.links)
+        return Run(shown_beside_base(self.report, self.comparison), self.comparison, self.verdict, self.links)
 
     def documents(self) -> Iterator[Rendered]:
         """Render the documents, what hosts read, and the page."""

@@ -149,7 +149,7 @@ def blamed_on_plugin(what: str) -> Iterator[None]:
         ) from error
 
 
-def blaming(what: str, function: Callable[_Given, _Result]) -> Callable[_Given, _Result]:
+def attributing_errors_to_plugin(what: str, function: Callable[_Given, _Result]) -> Callable[_Given, _Result]:
     """Return a plugin's function whose errors are reported as :func:`blamed_on_plugin` says."""
 
     def call(*arguments: _Given.args, **named: _Given.kwargs) -> _Result:

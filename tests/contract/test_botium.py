@@ -14,7 +14,7 @@ import pytest
 from node_tools import node_folder, npm_package
 
 from turncheck.evaluations.e2e.botium.texts import found
-from turncheck.project.botium.patterns import as_pattern, as_searched, why_not_read
+from turncheck.project.botium.patterns import as_pattern, to_utf16_units, why_not_read
 from turncheck.yaml_tree.shapes import pattern_problem
 
 HERE = Path(__file__).parent
@@ -153,4 +153,4 @@ def test_patterns_find_what_they_find_in_javascript(flags: str, pairs: list[tupl
 def _is_found(pattern: str, text: str, flags: str) -> bool:
     ignores_case = flags == "i"
     translated = as_pattern(pattern, ignores_case=ignores_case, multiline=flags == "m")
-    return found(translated, as_searched(text, ignores_case=ignores_case))
+    return found(translated, to_utf16_units(text, ignores_case=ignores_case))

@@ -29,7 +29,7 @@ from turncheck.engines.rasa_server.conversation import (
 )
 from turncheck.engines.remote import CutError, ServerError, SlowAnswerError
 from turncheck.evaluations.e2e.steps import Exercised
-from turncheck.messages.errors import CutShortError, EngineError, PassingError, UserError
+from turncheck.messages.errors import EngineError, MeasurementInterruptedError, TransientError, UserError
 from turncheck.project.reader import read_project
 from turncheck.report.model import EngineInfo
 
@@ -138,7 +138,7 @@ def test_a_conversations_name_stands_in_no_message(rasa: FakeRasa) -> None:
 
 def test_answers_before_a_failure_are_kept(rasa: FakeRasa) -> None:
     rasa.fault = lambda _path, body: (500, "An unexpected error occurred. Error: boom") if body["text"] == "c" else None
-    with pytest.raises(CutShortError, match=r"500: An unexpected error occurred\. Error: boom") as raised:
+    with pytest.raises(MeasurementInterruptedError, match=r"500: An unexpected error occurred\. Error: boom") as raised:
         RasaNlu(RasaClient(Access(rasa.url), at_once=1, sleep=lambda _: None), INFO).parse(["a", "b", "c", "d"])
     assert [None if parse is None else parse.text for parse in raised.value.finished] == ["a", "b", None, None]
     asked = [body["text"] for _, _, body in rasa.calls]
@@ -352,7 +352,7 @@ def test_the_opening_of_a_conversation_has_the_time_of_a_turn_for_all_its_calls(
                 assert turn.timed_out
                 golden(turn.stopped)
             else:
-                with pytest.raises(PassingError):
+                with pytest.raises(TransientError):
                     begins(engine.conversation(fixtures={"city": "Rome"}, turn_timeout=0.3))
     assert not [path for _, path, _ in rasa.calls if path.startswith("/webhooks")], "nothing is said after it"
 
@@ -368,7 +368,7 @@ def test_a_conversation_that_the_server_has_forgotten_is_begun_anew(rasa: FakeRa
     conversation = RasaConversations(client(rasa), INFO).conversation(fixtures={"city": "Rome"})
     conversation.open()
     rasa.trackers.clear()
-    with pytest.raises(PassingError) as refused:
+    with pytest.raises(TransientError) as refused:
         conversation.say("greet")
     golden(refused.value)
 
@@ -376,7 +376,7 @@ def test_a_conversation_that_the_server_has_forgotten_is_begun_anew(rasa: FakeRa
 @pytest.mark.parametrize("fault", ["cut", "break off", (500, "boom"), (503, "busy")])
 def test_a_message_is_never_sent_twice_in_a_conversation(rasa: FakeRasa, fault: Any) -> None:
     rasa.fault = lambda path, _body: fault if path.startswith("/webhooks") else None
-    with pytest.raises(PassingError, match=r"cuts it|50[03]"):
+    with pytest.raises(TransientError, match=r"cuts it|50[03]"):
         RasaConversations(client(rasa), INFO).conversation().say("greet")
     assert sum(path.startswith("/webhooks") for _, path, _ in rasa.calls) == 1
 
@@ -386,7 +386,7 @@ def test_a_server_that_refuses_a_message_is_not_asked_again(rasa: FakeRasa, stat
     rasa.fault = lambda path, _body: (status, "no") if path.startswith("/webhooks") else None
     with pytest.raises(EngineError) as raised:
         RasaConversations(client(rasa), INFO).conversation().say("greet")
-    assert not isinstance(raised.value, PassingError)
+    assert not isinstance(raised.value, TransientError)
 
 
 def texts(turn: Turn) -> list[Any]:

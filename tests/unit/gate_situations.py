@@ -20,7 +20,7 @@ from turncheck.render.wording.gates import judge
 from turncheck.report.consistency import CheckedTest, Consistency, FlowSteps, InconsistentTest
 from turncheck.report.evaluations import EVALUATIONS
 from turncheck.report.model import CaseResult, GateSettings, HowRepeated, Repeats, Report, Skipped
-from turncheck.run.reading import fault_of
+from turncheck.run.reading import skipped_by_fault
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -138,7 +138,9 @@ INCONSISTENT: Final = with_changes(FINE, consistency=replace(FLOWS, inconsistent
 SYNTAX: Final = finding("yaml-syntax", "This is not YAML: did not find expected key.", path="data/nlu.yml", line=181)
 UNREADABLE: Final = with_changes(
     report(findings=[SYNTAX]),
-    skipped=tuple(fault_of(name, "the NLU data cannot be read completely", [SYNTAX]) for name in EVALUATIONS[2:4]),
+    skipped=tuple(
+        skipped_by_fault(name, "the NLU data cannot be read completely", [SYNTAX]) for name in EVALUATIONS[2:4]
+    ),
 )
 
 _RUNS: Final[Mapping[RepeatedOutcome, str]] = {"passed": "PPPP", "flaky": "FFPP", "unclear": "FFPPff"}

@@ -20,7 +20,7 @@ from turncheck.ci.github.host import GitHub
 from turncheck.ci.host import Host
 from turncheck.comparison.compare import compare
 from turncheck.comparison.model import Baseline, Comparison, Missing, Present, Unreachable
-from turncheck.gates.judged import Judged
+from turncheck.gates.judged import JudgedGate
 from turncheck.gates.verdict import judge_gates
 from turncheck.messages.errors import UserError
 from turncheck.process.screen import Console
@@ -118,7 +118,7 @@ def test_on_a_branch_the_base_is_where_it_left_the_default_branch(
     found = search(repository, measurer)
 
     assert isinstance(found, Present)
-    assert (found.commit, found.way, found.run_id, found.passed_over) == (parted, "git", None, "")
+    assert (found.commit, found.way, found.run_id, found.skipped_artifacts) == (parted, "git", None, "")
     assert found.report.source == Source(commit=parted)
     assert found.report.project == ProjectInfo(name="pizzeria", root="bot", file="turncheck.yml")
     assert measurer.seen == ["one"]
@@ -372,7 +372,7 @@ def test_a_base_that_is_known_and_cannot_be_had_is_out_of_reach(
     assert isinstance(found, Unreachable)
 
 
-def gone_tests(compared: Comparison) -> Judged:
+def gone_tests(compared: Comparison) -> JudgedGate:
     gates = judge_gates(report(root="bot"), compared, GateSettings(fail_on=("gone-tests",)))
     return next(gate for gate in gates if gate.name == "gone-tests")
 

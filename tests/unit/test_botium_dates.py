@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from turncheck.evaluations.e2e.botium.dates import moved, written
+from turncheck.evaluations.e2e.botium.dates import shifted, written
 
 RECORDED = json.loads((Path(__file__).parents[1] / "data" / "botium" / "dates.json").read_text("utf-8"))
 PATTERNS = list(next(iter(RECORDED["written"].values())))
@@ -38,5 +38,5 @@ def test_every_token_is_written_as_by_moment_at_all_times_of_day_and_year(patter
 def test_earlier_and_later_dates_are_those_of_moment(number: int, amount: float, unit: str) -> None:
     expected = {at: steps[number] for at, steps in RECORDED["moved"].items()}
 
-    found = {at: moved(datetime.fromisoformat(at), amount, unit) for at in expected}
+    found = {at: shifted(datetime.fromisoformat(at), amount, unit) for at in expected}
     assert {at: date and date.strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3] for at, date in found.items()} == expected

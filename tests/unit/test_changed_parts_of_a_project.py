@@ -15,7 +15,7 @@ from turncheck.causes.search import search
 from turncheck.evaluations.strength.faults import mutants_of
 from turncheck.messages.finding import Finding, Location, Name
 from turncheck.project.model import Project
-from turncheck.run.reading import read_given
+from turncheck.run.reading import read_configured
 from turncheck.settings.options import Settings
 
 BOTS = Path(__file__).parents[1] / "oracle" / "conversations"
@@ -23,7 +23,7 @@ BOTS = Path(__file__).parents[1] / "oracle" / "conversations"
 
 @pytest.fixture(scope="module", params=["form_interrupt_rules", "or_checkpoints", "form_mappings"])
 def bot(request: pytest.FixtureRequest) -> Project:
-    return read_given(Settings(project=str(BOTS / request.param / "project")))
+    return read_configured(Settings(project=str(BOTS / request.param / "project")))
 
 
 def test_taking_back_all_parts_of_a_fault_restores_the_base(bot: Project) -> None:
@@ -59,7 +59,7 @@ def test_a_new_name_is_one_part_wherever_it_is_used(bot: Project) -> None:
 
 
 def test_an_intent_that_leaves_the_domain_while_its_sentences_come_is_one_part() -> None:
-    bot = read_given(Settings(project=str(Path(__file__).parents[2] / "examples" / "pizzeria")))
+    bot = read_configured(Settings(project=str(Path(__file__).parents[2] / "examples" / "pizzeria")))
     other = tuple(example for example in bot.nlu.examples if example.base_intent != "greet")
     listed = dataclasses.replace(bot, nlu=replace(bot.nlu, examples=other))
     intents = {name: intent for name, intent in bot.domain.intents.items() if name != "greet"}
@@ -74,7 +74,7 @@ def test_an_intent_that_leaves_the_domain_while_its_sentences_come_is_one_part()
 
 @pytest.mark.parametrize("first", [True, False], ids=["the new one first", "the one that replaces first"])
 def test_rules_of_one_name_are_parts_of_their_own(first: bool) -> None:
-    bot = read_given(Settings(project=str(Path(__file__).parents[2] / "examples" / "pizzeria")))
+    bot = read_configured(Settings(project=str(Path(__file__).parents[2] / "examples" / "pizzeria")))
     gone, other, *rules = bot.rules
     replaces = replace(gone, name="twice", steps=(*gone.steps, gone.steps[-1]))
     twice = [replace(other, name="twice", steps=other.steps[::-1]), replaces]
@@ -90,7 +90,7 @@ def test_rules_of_one_name_are_parts_of_their_own(first: bool) -> None:
 
 @pytest.mark.parametrize("place", [0, 20, 39])
 def test_of_many_rules_of_one_name_the_one_that_a_contradiction_names_is_tried_first(place: int) -> None:
-    bot = read_given(Settings(project=str(Path(__file__).parents[2] / "examples" / "pizzeria")))
+    bot = read_configured(Settings(project=str(Path(__file__).parents[2] / "examples" / "pizzeria")))
     (first, *_) = bot.rules
     same = [
         replace(

@@ -8,7 +8,7 @@ from msgspec import UNSET
 from report_builder import BASE_COMMIT, HEAD_COMMIT, example, finding, report, story
 
 from turncheck.comparison.chosen_rules import with_chosen
-from turncheck.comparison.compare import as_compared, compare
+from turncheck.comparison.compare import compare, shown_beside_base
 from turncheck.comparison.model import Baseline, Missing, Present, Unreachable, Unreadable
 from turncheck.render.console import render_console
 from turncheck.render.links import Links
@@ -100,7 +100,7 @@ def test_it_is_the_default_and_what_is_shown_is_judged_by_the_rules_that_it_chos
     assert gate_settings(Settings()).fail_on == ("auto",)
     head = report(examples=[example("a", "x")], findings=[finding("code", "bad thing", line=1)], settings=AUTO)
 
-    assert as_compared(head, compare(head, Missing("none"))).settings.fail_on == OF_ALL
+    assert shown_beside_base(head, compare(head, Missing("none"))).settings.fail_on == OF_ALL
     assert head.settings.fail_on == ("auto",)
 
 

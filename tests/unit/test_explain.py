@@ -12,7 +12,7 @@ from report_builder import BASE_COMMIT, example, finding, report, story, trainin
 
 from turncheck.cli import run_command_line
 from turncheck.commands.explain import MOST_BYTES, shown_within
-from turncheck.comparison.compare import as_compared, compare
+from turncheck.comparison.compare import compare, shown_beside_base
 from turncheck.comparison.model import Present, encode
 from turncheck.render.assistants import Run
 from turncheck.render.explained import explain, names_in
@@ -23,7 +23,7 @@ from turncheck.report.model import Report
 
 def run_of(head: Report, base: Report) -> Run:
     comparison = compare(head, Present(base, "git"))
-    return Run(as_compared(head, comparison), comparison, judge(head, comparison, head.settings), LINKS)
+    return Run(shown_beside_base(head, comparison), comparison, judge(head, comparison, head.settings), LINKS)
 
 
 @pytest.fixture
@@ -43,7 +43,7 @@ def written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_everything_that_a_run_names_is_explained_within_the_limit() -> None:
     made, comparison, verdict = pull_request()
-    run = Run(as_compared(made, comparison), comparison, verdict, LINKS)
+    run = Run(shown_beside_base(made, comparison), comparison, verdict, LINKS)
     names = names_in(run)
     assert len(names) > 15
 

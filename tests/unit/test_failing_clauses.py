@@ -7,7 +7,7 @@ from report_builder import report
 
 from turncheck.comparison.metrics import Measured, MetricDelta
 from turncheck.comparison.rules import Regression, Threshold
-from turncheck.gates.judged import Drop, Judged, Value
+from turncheck.gates.judged import Drop, JudgedGate, Value
 from turncheck.gates.table import GATES
 from turncheck.render.wording.failing_clauses import failing_clauses
 
@@ -21,8 +21,8 @@ def test_a_metrics_label_is_not_cut_by_its_punctuation(label: str) -> None:
     drop = Drop(Regression("", metric, 0.1, significant=False), delta)
     value = Value(Threshold("", metric, ">=", 0.9), Measured(metric, 0.7, "higher", "score", "bootstrap"))
     by_name = {gate.name: gate for gate in GATES}
-    gates = [Judged(by_name["max-regression"], "failed", "", (drop,), rule="x", metric=metric, fails=True)]
-    gates += [Judged(by_name["threshold"], "failed", "", (value,), rule="x", metric="other", fails=True)]
+    gates = [JudgedGate(by_name["max-regression"], "failed", "", (drop,), rule="x", metric=metric, fails=True)]
+    gates += [JudgedGate(by_name["threshold"], "failed", "", (value,), rule="x", metric="other", fails=True)]
 
     clauses = [clause.words for clause in failing_clauses(gates, report(), None)]
 

@@ -8,7 +8,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LogisticRegression
 
 from turncheck.engines.embedded.model_archive import MemberReader, MemberWriter
-from turncheck.engines.embedded.nlu.calibration import Judged, Reliability, fit_factors
+from turncheck.engines.embedded.nlu.calibration import HeldOutScores, Reliability, fit_factors
 from turncheck.engines.embedded.nlu.classifiers import softmax
 from turncheck.engines.embedded.nlu.few_sentences import (
     MOST_SENTENCES,
@@ -60,8 +60,8 @@ def test_what_varies_within_intents_counts_less() -> None:
 def test_who_knows_more_has_more_to_say() -> None:
     random = np.random.default_rng(0)
     truth = random.integers(4, size=400)
-    knowing = Judged(np.eye(4)[truth] * 2 + random.normal(size=(400, 4)), truth)
-    guessing = Judged(random.normal(size=(400, 4)), truth)
+    knowing = HeldOutScores(np.eye(4)[truth] * 2 + random.normal(size=(400, 4)), truth)
+    guessing = HeldOutScores(random.normal(size=(400, 4)), truth)
     of_knowing, of_guessing = fit_factors([knowing, guessing], (1.0, 1.0))
     assert of_knowing > 5 * of_guessing >= 0
     assert fit_factors([guessing, knowing], (1.0, 1.0)) == pytest.approx([of_guessing, of_knowing], rel=1e-3)
@@ -70,7 +70,10 @@ def test_who_knows_more_has_more_to_say() -> None:
 def test_the_sum_gets_as_sure_as_it_was_right() -> None:
     random = np.random.default_rng(0)
     scores = random.normal(size=(3000, 4)) * 3
-    always, by_chance = Judged(scores, scores.argmax(axis=1)), Judged(scores, random.integers(4, size=3000))
+    always, by_chance = (
+        HeldOutScores(scores, scores.argmax(axis=1)),
+        HeldOutScores(scores, random.integers(4, size=3000)),
+    )
     assert sum(fit_factors([always, always], (1.0, 1.0))) > 1.5
     assert sum(fit_factors([by_chance, by_chance], (1.0, 1.0))) < 0.2
 

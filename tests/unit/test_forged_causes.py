@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 from report_builder import finding, report
 
-from turncheck.comparison.compare import as_compared, compare
+from turncheck.comparison.compare import compare, shown_beside_base
 from turncheck.comparison.model import Present
 from turncheck.messages.finding import Location, Name
 from turncheck.render.annotations import find_annotations
@@ -43,7 +43,7 @@ def shown(head: Report) -> int:
     """Render everything, and return how many errors are shown."""
     compared = compare(head, base())
     verdict = judge(head, compared, GateSettings(fail_on=("new-errors",)))
-    beside = as_compared(head, compared)
+    beside = shown_beside_base(head, compared)
     assert render_comment(head, compared, verdict, Links()).content
     assert render_junit(head, compared, verdict, Links()).content
     find_annotations(head, compared)
@@ -99,7 +99,7 @@ def test_whatever_they_say_errors_of_each_code_remain_and_everything_is_shown(
         intents=(CausesOfIntent(intent="greet", causes=()), CausesOfIntent(intent="@octocat", causes=())),
     )
 
-    compared = as_compared(with_findings(forged), compare(with_findings(forged), base()))
+    compared = shown_beside_base(with_findings(forged), compare(with_findings(forged), base()))
 
     assert compared.validation is not None
     assert {one.code for one in compared.validation.findings} == set(CODES)

@@ -12,7 +12,7 @@ from turncheck.comparison.understood_differently import same_understanding
 from turncheck.dialogue.domain import DialogueDomain
 from turncheck.engines.conversation import Turn
 from turncheck.engines.embedded.conversation import parse_json
-from turncheck.evaluations.core.misunderstood import as_parse, heard_in, lacks
+from turncheck.evaluations.core.misunderstood import as_parse, heard_in, missing_labels
 from turncheck.project.reader import read_project
 from turncheck.report.model import EntitySpan, RankedIntent, StoryParse
 
@@ -65,11 +65,11 @@ def test_two_fallbacks_are_the_same_whatever_was_not_sure_enough() -> None:
 
 
 def test_what_was_understood_and_is_no_more_must_still_be_in_the_domain() -> None:
-    assert lacks(UNDERSTOOD["an entity with a role"], UNDERSTOOD["an intent"]) == (
+    assert missing_labels(UNDERSTOOD["an entity with a role"], UNDERSTOOD["an intent"]) == (
         frozenset({"order"}),
         frozenset({"city"}),
     )
-    assert lacks(UNDERSTOOD["a fallback"], UNDERSTOOD["an intent"]) == (frozenset(), frozenset())
+    assert missing_labels(UNDERSTOOD["a fallback"], UNDERSTOOD["an intent"]) == (frozenset(), frozenset())
 
 
 @pytest.mark.parametrize(

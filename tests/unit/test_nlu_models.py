@@ -107,7 +107,7 @@ def test_columns_of_one_row_are_learnt_together_and_score_alike(monkeypatch: pyt
         f"{words[number % 300]} {words[300 + chance.integers(300)]} {chance.integers(10**6)}" for number in range(900)
     ]
     rows = SentenceFeatures.fit(texts, None, few=False)[1]
-    columns, matrix = SingleColumns.together(rows.to_scipy())
+    columns, matrix = SingleColumns.merged(rows.to_scipy())
     assert len(columns.single) > 300
     assert matrix.shape[1] < rows.width
     products = rows.to_scipy() @ rows.to_scipy().T

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from pull_request import LINKS
 from report_builder import BASE_COMMIT, HEAD_COMMIT, case, example, finding, report, story
 
-from turncheck.comparison.compare import as_compared, compare
+from turncheck.comparison.compare import compare, shown_beside_base
 from turncheck.comparison.model import Present
 from turncheck.messages.finding import Name
 from turncheck.render.annotations import find_remarks
@@ -88,7 +88,7 @@ def test_every_output_lists_a_thing_as_what_the_comparison_calls_it(seed: int) -
     chance = random.Random(seed)
     base, head = side(chance, BASE_COMMIT), side(chance, HEAD_COMMIT)
     compared = compare(head, Present(base, "git"))
-    head = as_compared(head, compared)
+    head = shown_beside_base(head, compared)
     verdict = judge(head, compared, head.settings)
     said = expected(head, compared)
     listed: dict[str, set[str]] = {"summary.md": set(), "summary.txt": set()}
@@ -111,7 +111,7 @@ def test_junit_fails_what_is_new_or_old_and_nothing_that_is_gone(seed: int) -> N
     chance = random.Random(seed)
     base, head = side(chance, BASE_COMMIT), side(chance, HEAD_COMMIT)
     compared = compare(head, Present(base, "git"))
-    head = as_compared(head, compared)
+    head = shown_beside_base(head, compared)
     written = render_junit(head, compared, judge(head, compared, head.settings), LINKS).encoded
     root = ET.fromstring(written)  # noqa: S314 - our own
     failed = {
@@ -129,7 +129,7 @@ def compared_pair(seed: int) -> tuple[Report, Comparison, dict[str, str]]:
     chance = random.Random(seed)
     base, head = side(chance, BASE_COMMIT), side(chance, HEAD_COMMIT)
     compared = compare(head, Present(base, "git"))
-    head = as_compared(head, compared)
+    head = shown_beside_base(head, compared)
     return head, compared, expected(head, compared)
 
 

@@ -12,7 +12,7 @@ from golden_texts import Golden
 from msgspec import UNSET, structs
 from report_builder import case, example, report, story, suite
 
-from turncheck.comparison.compare import as_compared, compare
+from turncheck.comparison.compare import compare, shown_beside_base
 from turncheck.comparison.model import Comparison, ManyLosses, Missing, Present, Unreachable
 from turncheck.comparison.quarantine import with_passes_of_base, with_results
 from turncheck.conclude import Outcome, conclude
@@ -637,7 +637,7 @@ def test_a_forged_report_is_refused(written: bytes, forged: bytes, golden: Golde
 
 def test_a_report_beside_its_base_shows_the_entries_that_count() -> None:
     head = _report(FAILS, quarantine=_quarantine("pays", "orders"))
-    shown = as_compared(head, _compared(head, _report(PASSES, quarantine=_quarantine("orders")))).quarantine
+    shown = shown_beside_base(head, _compared(head, _report(PASSES, quarantine=_quarantine("orders")))).quarantine
     assert isinstance(shown, Quarantine)
     assert [test.case for test in shown.tests] == ["orders"]
 

@@ -10,7 +10,7 @@ from golden_texts import Golden
 from report_builder import coverage, example, report, training
 from small_project import write_project
 
-from turncheck.comparison.compare import as_compared, compare
+from turncheck.comparison.compare import compare, shown_beside_base
 from turncheck.comparison.model import Present
 from turncheck.comparison.renames import renamed_names
 from turncheck.process.screen import Console
@@ -134,7 +134,7 @@ def test_a_response_that_became_several_was_not_renamed_to_one(
     head = changed(project, tmp_path / "bot", edits)
     comparison = compare(head, Present(report, "git"))
     verdict = judge(head, comparison, head.settings)
-    said = str(render_console(as_compared(head, comparison), comparison, verdict, Links()).content)
+    said = str(render_console(shown_beside_base(head, comparison), comparison, verdict, Links()).content)
     golden(said, only="'utter_greet'")
     assert "renamed to 'utter_greet_" not in said
 
@@ -162,7 +162,7 @@ def test_the_entry_of_the_finding_says_so_wherever_it_stands(base: tuple[Path, R
     comparison = compare(report, Present(before, "git"))
     verdict = judge(report, comparison, report.settings)
     said = "'utter_greet' was renamed to 'utter_welcome' in this change; 1 use keeps the old name"
-    report = as_compared(report, comparison)
+    report = shown_beside_base(report, comparison)
     terminal = str(render_console(report, comparison, verdict, Links()).content)
     assert terminal.count(said) == 3  # among the errors, behind the gate, and in the headline
     assert said.replace("'", "`") in str(render_comment(report, comparison, verdict, Links()).content)

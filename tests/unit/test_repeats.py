@@ -35,11 +35,11 @@ from turncheck.evaluations.answers import LocalAnswers
 from turncheck.evaluations.e2e.case import CaseRun
 from turncheck.evaluations.e2e.judging import evaluate_cases
 from turncheck.evaluations.kind import share_of_all_passing
-from turncheck.evaluations.varying.attempts import BaseRuns, Repeated, Run, Share, Sign
-from turncheck.evaluations.varying.base_runner import OnBase
+from turncheck.evaluations.varying.attempts import BaseRuns, BudgetShare, RepeatedTest, Run, Sign
+from turncheck.evaluations.varying.base_runner import BaseRunner
 from turncheck.evaluations.varying.e2e import base_runs, evaluate_repeatedly
 from turncheck.evaluations.varying.rounds import Rounds
-from turncheck.messages.errors import CutShortError, EngineError, PassingError, UnansweredError
+from turncheck.messages.errors import EngineError, MeasurementInterruptedError, TransientError, UnansweredError
 from turncheck.messages.finding import Location
 from turncheck.report.model import CaseResult, Repeats
 from turncheck.settings.repeats import RepeatRules, read_repeats, repeat_rules
@@ -73,9 +73,9 @@ def evaluated(
     return evaluate_repeatedly(coins, coin_cases(rates), CaseRun(workers=2), rules, lambda: base, **more)
 
 
-def base_of(*args: Any, **more: Any) -> OnBase[Coins]:
+def base_of(*args: Any, **more: Any) -> BaseRunner[Coins]:
     """A base that can be asked, whose cases are such coins."""
-    return OnBase(lambda: Coins(*args, **more))
+    return BaseRunner(lambda: Coins(*args, **more))
 
 
 def with_base(section: EndToEnd, runs: str) -> EndToEnd:
@@ -204,7 +204,7 @@ def test_pairs_that_fail_alike_bear_no_evidence_on_average_however_a_model_drift
 
 def beside(rate: float, base_rate: float, base: str, chance: random.Random, first: float | None = None) -> str:
     """Return what becomes of one of a hundred cases, and in how many runs; ``first``: the rate of the first two."""
-    test: Repeated[bool] = Repeated(0)
+    test: RepeatedTest[bool] = RepeatedTest(0)
 
     def run_at(rate: float) -> Run[bool]:
         failed = chance.random() < rate
@@ -216,12 +216,12 @@ def beside(rate: float, base_rate: float, base: str, chance: random.Random, firs
     def on_base(number: int, attempt: int) -> Run[bool]:
         return run_at(base_rate)
 
-    def find_base(tests: Sequence[Repeated[bool]]) -> float:
+    def find_base(tests: Sequence[RepeatedTest[bool]]) -> float:
         for one in tests:
             one.base = BaseRuns(base)
         return typical_rate([base])
 
-    rounds = Rounds([test], RULES, here, find_base, 1, OnBase(lambda: on_base), Share(5000, 900.0, 100))
+    rounds = Rounds([test], RULES, here, find_base, 1, BaseRunner(lambda: on_base), BudgetShare(5000, 900.0, 100))
     rounds.run()
     return f"{test.verdict or 'unclear'} {len(test.runs)}"
 
@@ -460,10 +460,10 @@ def test_a_case_that_never_passes_on_either_side_any_more_has_failed() -> None:
     assert (drifted.cases[0].outcome, len(of(drifted, "a").runs)) == ("failed", 30)
 
 
-def gone(on_call: Callable[[int], None], rates: Mapping[str, float]) -> CutShortError:
+def gone(on_call: Callable[[int], None], rates: Mapping[str, float]) -> MeasurementInterruptedError:
     """How a run ends whose base passed all cases, and now does this when it is called; case a fails here."""
     base = with_base(evaluated(dict.fromkeys(rates, 0.0)), "P" * 20)
-    with pytest.raises(CutShortError) as cut:
+    with pytest.raises(MeasurementInterruptedError) as cut:
         evaluated(rates, base, on_base=base_of(dict.fromkeys(rates, 0.0), on_call=on_call))
     finished = cast("EndToEnd", cut.value.finished)
     assert of(finished, "a").outcome == "regressed", "its report says how the base fares"
@@ -471,7 +471,7 @@ def gone(on_call: Callable[[int], None], rates: Mapping[str, float]) -> CutShort
 
 
 @pytest.mark.parametrize("rates", [{"a": 1.0}, {"a": 1.0, "b": 0.0}, {"a": 1.0, "b": 1.0, "c": 0.0}])
-@pytest.mark.parametrize("error", [UnansweredError("500"), EngineError("refused"), PassingError("cut")])
+@pytest.mark.parametrize("error", [UnansweredError("500"), EngineError("refused"), TransientError("cut")])
 def test_a_base_that_does_not_answer_any_more_fails_the_run(
     rates: Mapping[str, float], error: Exception, golden: Golden
 ) -> None:
@@ -502,7 +502,7 @@ def test_a_base_that_errs_in_one_case_and_answers_others_is_there() -> None:
 
     rates = {"a": 1.0, "b": 0.0}
     base = with_base(evaluated(dict.fromkeys(rates, 0.0)), "P" * 20)
-    section = evaluated(rates, base, on_base=OnBase(lambda: Base(dict.fromkeys(rates, 0.0))))
+    section = evaluated(rates, base, on_base=BaseRunner(lambda: Base(dict.fromkeys(rates, 0.0))))
     assert of(section, "a").outcome == "regressed"
     assert section.remarks
 
@@ -552,7 +552,7 @@ def test_runs_that_end_in_errors_take_more_that_pass() -> None:
 )
 def test_a_run_that_cannot_be_judged_is_no_run(signs: str, verdict: str | None, runs: str) -> None:
     named: dict[str, Sign] = {"P": "passed", "F": "failed", "-": "left out"}
-    test: Repeated[bool] = Repeated(0)
+    test: RepeatedTest[bool] = RepeatedTest(0)
 
     def here(number: int, attempt: int) -> Run[bool]:
         return Run(True, named[signs[min(attempt, len(signs) - 1)]])
@@ -568,9 +568,9 @@ def test_errors_are_no_runs() -> None:
 
     def lost(number: int) -> None:
         if number in {1, 2}:
-            raise PassingError("it is away for a moment")
+            raise TransientError("it is away for a moment")
 
-    with pytest.raises(CutShortError):
+    with pytest.raises(MeasurementInterruptedError):
         evaluated({"a": 0.0}, on_call=lost)
     again = evaluated({"a": 0.0}, on_call=lambda number: lost(2) if number == 1 else None)
     assert of(again, "a").runs == "PP", "asked once more"
@@ -582,7 +582,7 @@ def test_when_the_engine_is_gone_what_was_measured_is_kept() -> None:
         if number > 3:
             raise EngineError("it hung up")
 
-    with pytest.raises(CutShortError) as stopped:
+    with pytest.raises(MeasurementInterruptedError) as stopped:
         evaluated({"a": 0.0, "b": 0.0}, on_call=gone)
     section = stopped.value.finished
     runs = [case.repeats for case in section.cases]
@@ -596,13 +596,13 @@ def test_an_interrupt_keeps_what_was_measured() -> None:
         if number > 4:
             raise KeyboardInterrupt
 
-    with pytest.raises(CutShortError) as stopped:
+    with pytest.raises(MeasurementInterruptedError) as stopped:
         evaluated({"a": 0.0, "b": 0.0, "c": 0.0}, on_call=interrupted)
     assert stopped.value.interrupted
     section = stopped.value.finished
     assert len(section.cases) == 3
     assert section.remarks
-    later = pytest.raises(CutShortError)
+    later = pytest.raises(MeasurementInterruptedError)
     with later as stopped:
         evaluated({"a": 0.0, "b": 1.0}, on_call=lambda number: interrupted(number) if number > 4 else None)
     assert [case.outcome for case in stopped.value.finished.cases] == ["passed", "unclear"]
@@ -613,7 +613,7 @@ def test_nothing_is_said_of_a_base_that_was_not_looked_up(golden: Golden) -> Non
         if number > 4:
             raise KeyboardInterrupt
 
-    with pytest.raises(CutShortError) as stopped:
+    with pytest.raises(MeasurementInterruptedError) as stopped:
         evaluated(dict.fromkeys("abc", 1.0), on_call=interrupted)
     golden(stopped.value.finished.cases[0].reason)
 
@@ -677,7 +677,7 @@ def test_a_base_that_has_to_be_started_is_opened_once_for_a_case_that_its_report
         return Coins({"a": 0.0})
 
     def judged(base: EndToEnd | None, rates: Mapping[str, float]) -> EndToEnd:
-        return evaluated(rates, base, on_base=OnBase(coins, lambda: True), clock=lambda: now[0])
+        return evaluated(rates, base, on_base=BaseRunner(coins, lambda: True), clock=lambda: now[0])
 
     known = with_base(evaluated({"a": 0.0}), "P" * 20)
     assert of(judged(None, {"a": 1.0}), "a").outcome == "failed"
@@ -692,7 +692,7 @@ def test_what_the_report_of_the_base_lacks_is_judged_alone_whoever_could_be_aske
     base = with_base(evaluated({"a": 0.0}), "P" * 20)
     rates = {"a": 0.0, "new": 0.7}
     for seed in range(10):
-        beside = OnBase(lambda: Coins({"a": 0.0, "new": 1.0}), lambda: True)
+        beside = BaseRunner(lambda: Coins({"a": 0.0, "new": 1.0}), lambda: True)
         found = of(evaluated(rates, base, on_base=beside, seed=seed), "new")
         alone = of(evaluated(rates, base, seed=seed), "new")
         assert (found.outcome, found.runs, found.base) == (alone.outcome, alone.runs, "")
@@ -732,8 +732,8 @@ def test_an_interrupt_while_the_base_starts_keeps_what_was_run() -> None:
         raise KeyboardInterrupt
 
     known = with_base(evaluated({"a": 0.0, "b": 0.0}), "P" * 20)
-    with pytest.raises(CutShortError) as cut:
-        evaluated({"a": 1.0, "b": 0.0}, known, on_base=OnBase(interrupted))
+    with pytest.raises(MeasurementInterruptedError) as cut:
+        evaluated({"a": 1.0, "b": 0.0}, known, on_base=BaseRunner(interrupted))
     finished = cast("EndToEnd", cut.value.finished)
     assert [of(finished, name).runs for name in "ab"] == ["FF", "PP"]
 

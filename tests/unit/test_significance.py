@@ -13,7 +13,7 @@ from sklearn.metrics import accuracy_score, precision_recall_fscore_support
 from timing import Timing
 
 from turncheck.comparison import resampling
-from turncheck.comparison.paired import Judged, mcnemar_exact
+from turncheck.comparison.paired import PairedLabel, mcnemar_exact
 from turncheck.comparison.resampling import paired_calibration, paired_scores
 from turncheck.evaluations.nlu.scores import expected_calibration_error
 from turncheck.report.understanding import calibration_bin
@@ -31,8 +31,8 @@ def test_the_exact_test_takes_any_number_of_changes() -> None:
     assert mcnemar_exact(10_000, 10_001) == pytest.approx(1.0, abs=0.01)
 
 
-def one_each(triples: list[tuple[str, str, str]]) -> list[tuple[Judged]]:
-    return [(Judged(*triple),) for triple in triples]
+def one_each(triples: list[tuple[str, str, str]]) -> list[tuple[PairedLabel]]:
+    return [(PairedLabel(*triple),) for triple in triples]
 
 
 def some_triples(number: int, seed: int = 3) -> list[tuple[str, str, str]]:
@@ -94,7 +94,7 @@ def test_order_does_not_matter_and_the_seed_decides() -> None:
     assert paired_scores(one_each(triples), seed=1) != paired_scores(one_each(triples), seed=2)
 
 
-def changed_sides(wrong: int, right: int, of: int = 1000) -> list[tuple[Judged]]:
+def changed_sides(wrong: int, right: int, of: int = 1000) -> list[tuple[PairedLabel]]:
     triples = []
     for i in range(of):
         label, other = f"intent {i % 10}", f"intent {(i + 1) % 10}"
@@ -139,13 +139,13 @@ def test_false_alarms_are_as_rare_as_the_level_says() -> None:
 
 def test_nothing_expected_is_nothing_to_score() -> None:
     assert paired_scores([], seed=1) is None
-    assert paired_scores([(Judged(None, "city", None),)], seed=1) is None
+    assert paired_scores([(PairedLabel(None, "city", None),)], seed=1) is None
 
 
 def test_words_of_a_sentence_are_drawn_together() -> None:
-    sentence = (Judged("city", "city", None), Judged(None, None, "date"))
+    sentence = (PairedLabel("city", "city", None), PairedLabel(None, None, "date"))
 
-    scores = paired_scores([sentence] * 30 + [(Judged("city", "city", "city"),)] * 30, seed=1)
+    scores = paired_scores([sentence] * 30 + [(PairedLabel("city", "city", "city"),)] * 30, seed=1)
 
     assert scores is not None
     city = scores.labels["city"]["recall"]

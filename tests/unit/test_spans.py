@@ -24,7 +24,7 @@ from turncheck.render.sinks.html import HtmlWriter, table_head
 from turncheck.render.sinks.html import words as html_words
 from turncheck.render.sinks.markdown import MarkdownWriter
 from turncheck.render.sinks.terminal_writer import TerminalWriter
-from turncheck.render.spans import Change, Code, Entry, Place, Prose, Said, Strong, Text, line
+from turncheck.render.spans import Change, Code, Entry, PlaceSpan, Prose, Said, Strong, Text, line
 from turncheck.render.wording.gates import judge
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ def spans_of(text: str) -> Line:
 @given(foreign)
 def test_no_span_gets_out_of_markdown(text: str) -> None:
     writer = MarkdownWriter("", Links(), PathResolver(base_report()))
-    shown = to_html(f"{writer.entry(Entry(spans_of(text), Place(Location('a.yml', 1)), label='x' + text))}\n")
+    shown = to_html(f"{writer.entry(Entry(spans_of(text), PlaceSpan(Location('a.yml', 1)), label='x' + text))}\n")
 
     assert {*elements(shown)} <= {"p", "code", "strong"}, shown
     assert not ACTIVE.search(text_outside_code(shown))
@@ -117,7 +117,7 @@ def test_no_span_gets_out_of_markdown(text: str) -> None:
 @given(foreign)
 def test_no_span_gets_out_of_a_terminals_line(text: str) -> None:
     writer = TerminalWriter("", PathResolver(base_report()))
-    shown = writer.entry(Entry(spans_of(text), Place(Location("a.yml", 1)), label=text, hint=text))
+    shown = writer.entry(Entry(spans_of(text), PlaceSpan(Location("a.yml", 1)), label=text, hint=text))
 
     assert not re.search("[\x00-\x1f\x7f\x80-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]", shown)
     assert "::" not in shown
@@ -128,7 +128,7 @@ def test_no_span_gets_out_of_a_terminals_line(text: str) -> None:
 def test_no_span_gets_out_of_html(text: str) -> None:
     parser = _Tags()
     writer = HtmlWriter("", Links(), PathResolver(base_report()))
-    entry = Entry(spans_of(text), Place(Location("a.yml", 1)), label="x" + text, hint=f"Mend {text}", case=text)
+    entry = Entry(spans_of(text), PlaceSpan(Location("a.yml", 1)), label="x" + text, hint=f"Mend {text}", case=text)
     parser.feed(writer.entry(entry))
     parser.close()
 

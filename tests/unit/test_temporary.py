@@ -13,7 +13,7 @@ import pytest
 from golden_texts import Golden
 
 from turncheck.messages.errors import UserError
-from turncheck.process.output_files import clear_leftovers, temporary_folder, whole_file
+from turncheck.process.output_files import atomic_write, clear_leftovers, temporary_folder
 
 HOLDER = """
 import sys, time
@@ -61,7 +61,7 @@ def test_what_a_killed_process_left_is_cleared_and_what_a_live_one_holds_is_not(
         assert left.exists()
 
         clear_leftovers()
-        with whole_file(tmp_path / "model.tar.gz") as file:
+        with atomic_write(tmp_path / "model.tar.gz") as file:
             file.write(b"whole")
 
         assert not left.exists()
@@ -71,7 +71,7 @@ def test_what_a_killed_process_left_is_cleared_and_what_a_live_one_holds_is_not(
     finally:
         live.kill()
         live.wait()
-    with whole_file(tmp_path / "model.tar.gz") as file:
+    with atomic_write(tmp_path / "model.tar.gz") as file:
         file.write(b"whole")
     assert not list(tmp_path.glob(".*.partial"))
 
@@ -138,7 +138,7 @@ for _ in range(200):
 def test_an_error_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:
     path = tmp_path / "report.json"
     path.write_text("old")
-    with pytest.raises(TypeError), whole_file(path) as file:
+    with pytest.raises(TypeError), atomic_write(path) as file:
         file.writelines([b"half", None])  # type: ignore[list-item]  # what breaks it
     assert [(one.name, one.read_text()) for one in tmp_path.iterdir()] == [("report.json", "old")]
 

@@ -14,7 +14,7 @@ from test_output_folder import COMMANDS, FILES, PIZZERIA
 
 from turncheck.cli import run_command_line
 from turncheck.messages.errors import EXIT_NOT_DONE, EXIT_OK, UserError
-from turncheck.process.output_files import OwnFiles, ensure_replaceable, whole_file, write_new
+from turncheck.process.output_files import OwnFiles, atomic_write, ensure_replaceable, write_new
 from turncheck.process.places import ensure_inside
 from turncheck.publishing.files import write_results
 from turncheck.render.rendered import Rendered
@@ -67,7 +67,7 @@ def test_a_folder_that_a_link_leads_out_to_is_refused(checkout: Path, link: str,
         lambda: OwnFiles(Path(out, "new")).claim("notes.txt"),
         lambda: write_results(Path(out), [Rendered("notes.txt", "text/plain", "hello")]),
         lambda: write_new(Path(out, "new.yml"), "hello"),
-        lambda: whole_file(Path(out, "notes.txt")).__enter__(),
+        lambda: atomic_write(Path(out, "notes.txt")).__enter__(),
     ):
         with pytest.raises(UserError, match="link"):
             writes()
@@ -96,9 +96,9 @@ def test_a_device_or_a_pipe_elsewhere_is_not_written_to(checkout: Path) -> None:
     reader = os.open(checkout.parent / "pipe", os.O_RDONLY | os.O_NONBLOCK)
     (checkout / "report.json").symlink_to("../pipe")
     try:
-        with pytest.raises(UserError, match="link"), whole_file(Path("report.json")) as file:
+        with pytest.raises(UserError, match="link"), atomic_write(Path("report.json")) as file:
             file.write(b"hello")
-        with whole_file(checkout.parent / "pipe") as file:
+        with atomic_write(checkout.parent / "pipe") as file:
             file.write(b"hello")
         assert os.read(reader, 10) == b"hello"
     finally:
@@ -109,7 +109,7 @@ def test_a_link_in_the_place_of_a_file_is_replaced_not_followed(checkout: Path) 
     (checkout / "report.json").symlink_to("../outside/report.json")
     before = written(checkout.parent / "outside")
 
-    with whole_file(Path("report.json")) as file:
+    with atomic_write(Path("report.json")) as file:
         file.write(b"hello")
 
     assert not (checkout / "report.json").is_symlink()

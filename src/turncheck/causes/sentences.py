@@ -10,7 +10,7 @@ from turncheck.comparison.cases import entity_spans
 from turncheck.engines.base import Capabilities
 from turncheck.evaluations.batch.judging import judged_case
 from turncheck.evaluations.batch.suites import answer_of
-from turncheck.evaluations.nlu.predictions import Judged, judge
+from turncheck.evaluations.nlu.predictions import JudgedSentence, judge
 from turncheck.evaluations.nlu.remarks import without_entities
 from turncheck.evaluations.nlu.scores import PRETRAINED_EXTRACTORS
 from turncheck.project.batch.model import KnownNames
@@ -56,7 +56,7 @@ class TestSentences(Struct, frozen=True):
     def _of_sentences(self, examples: tuple[Example, ...], parses: Mapping[str, Parse]) -> Iterator[tuple[Key, str]]:
         unknown = self.can.not_found(entity.entity for example in examples for entity in example.entities)
         for example in without_entities(examples, unknown):
-            judged = judge(Judged(example, parses[example.text]), without=frozenset(self.unscored))
+            judged = judge(JudgedSentence(example, parses[example.text]), without=frozenset(self.unscored))
             place = example.text, example.location.path
             yield ("intents", *place), _outcome(right=judged.correct)
             yield ("entities", *place), _outcome(right=_finds_entities(judged))

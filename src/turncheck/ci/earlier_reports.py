@@ -228,7 +228,7 @@ class EarlierRuns(Protocol):
 Asked = TypeVar("Asked")
 
 
-class AskedOnce:
+class CachedRuns:
     """Earlier runs that are asked for each list and each archive once: several assistants look into the same ones.
 
     A list is fetched as far as it is needed. A host that could not be asked is asked again by the next assistant.

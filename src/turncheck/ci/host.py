@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from contextlib import AbstractContextManager
 
-    from turncheck.comparison.model import Missing, Way
+    from turncheck.comparison.model import BaselineSource, Missing
     from turncheck.render.annotations import Annotation, Level
     from turncheck.render.links import Pages
     from turncheck.render.rendered import Rendered
@@ -144,7 +144,7 @@ class CommitFiles(Struct, frozen=True):
     """
 
     folder: Path
-    way: Way
+    way: BaselineSource
     left_out: frozenset[str] = frozenset()
 
     def lacks(self, path: str) -> str | None:

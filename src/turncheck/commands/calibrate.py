@@ -241,9 +241,9 @@ def _evaluations(settings: Settings) -> tuple[Evaluation, ...]:
     Raises:
         UserError: there are no tests, or some of them cannot be read: the others alone could agree.
     """
-    from turncheck.run.reading import ensure_tests_read, read_given, read_tests
+    from turncheck.run.reading import ensure_tests_read, read_configured, read_tests
 
-    read_given(settings)
+    read_configured(settings)
     tests = read_tests(settings)
     wanted = settings.evaluations or ("nlu", "core", "e2e", "batch")
     if "nlu" in wanted:
@@ -312,7 +312,7 @@ def run_calibrate(flags: Mapping[str, Any], results: Path | None, screen: Consol
     from turncheck.publishing.files import write_file
     from turncheck.report.codec import json_of
     from turncheck.run.prepare import prepare
-    from turncheck.run.reading import read_given
+    from turncheck.run.reading import read_configured
 
     inputs = prepare(from_flags(flags), os.environ).inputs
     settings = inputs.settings
@@ -325,7 +325,7 @@ def run_calibrate(flags: Mapping[str, Any], results: Path | None, screen: Consol
     if results is not None and named:
         raise UserError(f"--results and --{named[0]} name two different models", hint="Give one of the two.")
     theirs = _theirs(inputs, screen) if results is None else _read(results, settings)
-    project = read_given(settings)
+    project = read_configured(settings)
     in_folds = results is not None and _is_of_folds(theirs, settings, project)
     ours = _judged(
         replace(inputs, settings=_of_engine(settings, "embedded")), screen, "the stand-in", in_folds=in_folds

@@ -169,7 +169,7 @@ def run_test_e2e(
     from turncheck.dialogue.domain import DialogueDomain
     from turncheck.evaluations.coverage import coverage as coverage_of
     from turncheck.evaluations.coverage import reached_by_conversations
-    from turncheck.evaluations.e2e.judging import evaluate_cases, none_run, of_one_that_answers
+    from turncheck.evaluations.e2e.judging import evaluate_cases, none_run, require_any_answer
     from turncheck.project.e2e.cases import DEFAULT_PATH, read_cases
     from turncheck.project.testfiles import code_of_actions, find_e2e_cases, find_e2e_cases_not_looked_for
     from turncheck.publishing.files import write_report
@@ -205,7 +205,7 @@ def run_test_e2e(
             run = replace(options.run, workers=max(options.run.workers, bench.engine.at_once))
             try:
                 section = evaluate_cases(talking, read.cases, run, progress.finished, timed, ended=outcomes.append)
-                return of_one_that_answers(section)
+                return require_any_answer(section)
             finally:
                 progress.end()
 

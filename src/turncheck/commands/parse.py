@@ -23,7 +23,14 @@ from turncheck.commands.flags.engine import (
     models_of,
     settings_of,
 )
-from turncheck.messages.errors import EXIT_NOT_DONE, EXIT_OK, CutShortError, EngineError, UnansweredError, UserError
+from turncheck.messages.errors import (
+    EXIT_NOT_DONE,
+    EXIT_OK,
+    EngineError,
+    MeasurementInterruptedError,
+    UnansweredError,
+    UserError,
+)
 from turncheck.messages.plain_text import log_json
 from turncheck.process.streams import ensure_utf_8, lines_of_input
 from turncheck.render.sinks import terminal
@@ -181,11 +188,11 @@ def understand(
         UserError: as :func:`run_parse`, or the engine answers in another form.
     """
     from turncheck.run.assistant import opened_engine
-    from turncheck.run.reading import ensure_possible, read_given
+    from turncheck.run.reading import ensure_possible, read_configured
 
     if settings.engine == default_of("engine"):
         return find_engine(ParseOptions(settings, models), environment, screen).parse(sentences)
-    with opened_engine(settings, read_given(settings), environment, screen, models=models) as engines:
+    with opened_engine(settings, read_configured(settings), environment, screen, models=models) as engines:
         ensure_possible(engines, "nlu")
         engines.make_ready(("nlu",), screen, lambda: None)
         if (nlu := engines.nlu) is None:
@@ -241,10 +248,10 @@ def _ask_another(  # noqa: PLR0917 - as above
     from turncheck.render.phrases import engine_lines
     from turncheck.run.alone import end_with, run_until_failure
     from turncheck.run.assistant import opened_engine
-    from turncheck.run.reading import ensure_possible, read_given
+    from turncheck.run.reading import ensure_possible, read_configured
 
     settings, code = options.settings, EXIT_OK
-    project = read_given(settings)
+    project = read_configured(settings)
     with opened_engine(settings, project, environment, screen, models=options.models) as engines:
         ensure_possible(engines, "nlu")
         engines.make_ready(("nlu",), screen, lambda: None)
@@ -274,8 +281,8 @@ def _answers(engines: Engine, texts: list[str], screen: Console) -> Sequence[Utt
     suite = Suite("", "", tuple(SuiteCase(text, ()) for text in texts))
     try:
         return engines.answer_suite(suite, screen).answers
-    except CutShortError as error:
-        raise CutShortError(error, None if error.finished is None else error.finished.answers) from error
+    except MeasurementInterruptedError as error:
+        raise MeasurementInterruptedError(error, None if error.finished is None else error.finished.answers) from error
 
 
 def _as_json(sentence: str, answer: UtteranceAnswer | Parse) -> str:

@@ -294,7 +294,7 @@ def run_to_show(path: Path, baseline: Baseline | None, links: Links) -> Run:
     Raises:
         UserError: a document that cannot be read.
     """
-    from turncheck.comparison.compare import as_compared
+    from turncheck.comparison.compare import shown_beside_base
     from turncheck.comparison.model import Comparison, Missing
     from turncheck.conclude import conclude
     from turncheck.render.assistants import Run
@@ -308,7 +308,7 @@ def run_to_show(path: Path, baseline: Baseline | None, links: Links) -> Run:
         outcome = conclude(report, baseline or Missing("none was given"), links)
         return outcome.run
     comparison, verdict = _read_document(compared, Comparison), _read_document(judged, Verdict)
-    return Run(as_compared(report, comparison), comparison, verdict, links)
+    return Run(shown_beside_base(report, comparison), comparison, verdict, links)
 
 
 _Document = TypeVar("_Document", "Comparison", "Verdict")
@@ -356,7 +356,7 @@ def publish_report(request: PublishRequest, environment: Mapping[str, str], scre
         UserError: nothing could be posted, and why.
     """
     from turncheck.publishing.files import write_own
-    from turncheck.publishing.publish import Place, Publishing, result_of_any
+    from turncheck.publishing.publish import Publishing, PublishTarget, result_of_any
     from turncheck.run.folders import ensure_apart_from_project
 
     ensure_apart_from_project(Path(request.settings.out), request.settings)
@@ -367,7 +367,7 @@ def publish_report(request: PublishRequest, environment: Mapping[str, str], scre
         found_run = _given(request, host, Network.of(environment))
     if isinstance(found_run.target, str):
         raise UserError(f"there is nowhere to comment: {found_run.target}")
-    place = Place(
+    place = PublishTarget(
         host=host,
         target=lambda: found_run.target,
         stamp=found_run.stamp,
@@ -489,7 +489,7 @@ def _baseline_beside(path: Path) -> Baseline:
         used.way or "file",
         used.commit,
         used.run_id,
-        used.passed_over,
+        used.skipped_artifacts,
         changed_lines=comparison.changed_lines or None,
     )
 

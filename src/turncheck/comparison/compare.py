@@ -38,7 +38,7 @@ from turncheck.comparison.consistent_tests import consistency_beside
 from turncheck.comparison.contradictions import at_their_causes, with_faults_by_cause
 from turncheck.comparison.hidden import as_both_show, hidden_on
 from turncheck.comparison.losses import many_losses
-from turncheck.comparison.matching import apart, lost
+from turncheck.comparison.matching import removed_evaluations
 from turncheck.comparison.metric_deltas import has_unlisted, measured_otherwise, metric_deltas
 from turncheck.comparison.metrics import MetricDelta, metrics_of
 from turncheck.comparison.misunderstood import misunderstood_sentences
@@ -186,30 +186,32 @@ def compare(report: Report, baseline: model.Baseline) -> model.Comparison:
     match baseline:
         case model.Unreachable(reason, warnings, remedy=remedy):
             own_branch = baseline.own_branch or UNSET
-            return _alone(
+            return _without_baseline(
                 report,
                 model.BaselineUsed(
                     status="unreachable", reason=reason, remedy=remedy, warnings=warnings, own_branch=own_branch
                 ),
             )
         case model.Missing(reason, warnings, agreed):
-            return _alone(report, model.BaselineUsed(status="missing", reason=reason, warnings=warnings), agreed=agreed)
+            return _without_baseline(
+                report, model.BaselineUsed(status="missing", reason=reason, warnings=warnings), agreed=agreed
+            )
         case model.Unreadable(reason):
-            return _alone(report, model.BaselineUsed(status="unreadable", reason=reason))
+            return _without_baseline(report, model.BaselineUsed(status="unreadable", reason=reason))
         case model.Present(base):
             if _is_itself(base, report):
                 reason = "the baseline is this report itself"
-                return _alone(report, model.BaselineUsed(status="missing", reason=reason), agreed=True)
+                return _without_baseline(report, model.BaselineUsed(status="missing", reason=reason), agreed=True)
             if baseline.way in {"file", "url"} and _is_repeated(base, report):
                 reason = "the baseline is a report of this same commit, and says the same"
-                return _alone(report, model.BaselineUsed(status="missing", reason=reason), agreed=True)
+                return _without_baseline(report, model.BaselineUsed(status="missing", reason=reason), agreed=True)
             seen_base, seen = as_both_show(base, report)
             validation, suspects = validation_beside(seen, seen_base), not_yet_recorded(report, base)
             validation = at_their_causes(validation or report.validation, report, base) or validation
             messages = tuple(
                 model.CaseMessages(case=number, messages=case_messages) for number, case_messages in suspects.items()
             )
-            head = _beside(report, validation or UNSET, messages)
+            head = _with_base_dependent(report, validation or UNSET, messages)
             used = _used(baseline, hidden_on(base, report).places, report.project.root)
             compared = _beside_quarantine(_compare(head, base, used), head, base, agreed=baseline.agreed)
             return structs.replace(
@@ -223,7 +225,7 @@ def compare(report: Report, baseline: model.Baseline) -> model.Comparison:
             )
 
 
-def as_compared(report: Report, comparison: model.Comparison | None) -> Report:
+def shown_beside_base(report: Report, comparison: model.Comparison | None) -> Report:
     """Return the report as it is shown beside its base: what depends on the base, the comparison says."""
     if (settings := with_chosen(report.settings, comparison)) != report.settings:
         report = structs.replace(report, settings=settings)
@@ -231,10 +233,12 @@ def as_compared(report: Report, comparison: model.Comparison | None) -> Report:
         return report
     if not isinstance(comparison.quarantine, UnsetType):
         report = structs.replace(report, quarantine=comparison.quarantine)
-    return _beside(report, comparison.validation, comparison.messages or ())
+    return _with_base_dependent(report, comparison.validation, comparison.messages or ())
 
 
-def _beside(report: Report, validation: Validation | UnsetType, messages: Iterable[model.CaseMessages]) -> Report:
+def _with_base_dependent(
+    report: Report, validation: Validation | UnsetType, messages: Iterable[model.CaseMessages]
+) -> Report:
     if not isinstance(validation, UnsetType):
         report = with_faults_by_cause(structs.replace(report, validation=validation))
     return with_messages(report, {message.case: message.messages for message in messages})
@@ -248,7 +252,7 @@ def _used(baseline: model.Present, hidden: tuple[Unread, ...], root: str) -> mod
         way=baseline.way,
         commit=baseline.commit or source.commit,
         run_id=baseline.run_id or source.run_id,
-        passed_over=baseline.passed_over,
+        skipped_artifacts=baseline.skipped_artifacts,
         warnings=(*baseline.warnings, *cut_short),
         mended=baseline.mended,
         doubtful=baseline.doubtful,
@@ -280,7 +284,7 @@ def _beside_quarantine(compared: model.Comparison, head: Report, base: Report, *
     if isinstance(head.quarantine, UnsetType):
         return compared
     tests = quarantine.tests_of_head(head, base)
-    counting = quarantine.counting_beside(head.quarantine, base.quarantine, tests, agreed=agreed)
+    counting = quarantine.effective_beside_base(head.quarantine, base.quarantine, tests, agreed=agreed)
     judged = structs.replace(head, quarantine=counting.quarantine)
     kinds = compared.stories, compared.e2e, compared.batch
     stories, e2e, batch = (quarantine.without_quarantined(kind, judged) for kind in kinds)
@@ -296,26 +300,26 @@ def _beside_quarantine(compared: model.Comparison, head: Report, base: Report, *
     )
 
 
-def _alone(report: Report, used: model.BaselineUsed, *, agreed: bool = False) -> model.Comparison:
+def _without_baseline(report: Report, used: model.BaselineUsed, *, agreed: bool = False) -> model.Comparison:
     metrics = tuple(
         MetricDelta(name=metric.name, better=metric.better, kind=metric.kind, value=metric.value, base=None)
         for metric in metrics_of(report).values()
     )
     if isinstance(report.quarantine, UnsetType):
         return model.Comparison(baseline=used, metrics=metrics)
-    counting = quarantine.counting_alone(report.quarantine, agreed=agreed)
+    counting = quarantine.effective_without_base(report.quarantine, agreed=agreed)
     used = structs.replace(used, warnings=(*used.warnings, *counting.warnings))
     return model.Comparison(baseline=used, metrics=metrics, quarantine=counting.quarantine)
 
 
 def _compare(head: Report, base: Report, used: model.BaselineUsed) -> model.Comparison:
     other_mode = measured_otherwise(base, head)
-    matched = apart if other_mode else matching.match_sentences
+    matched = matching.match_nothing if other_mode else matching.match_sentences
     intents = matched(intent_cases(base), intent_cases(head))
     seen_base, seen = as_both_show(base, head)
     on_base, here = hidden_on(base, head), hidden_on(head, base)
     renamed = renamed_names(seen_base, seen)
-    items = explanations.at_their_changes(explanations.changed_items(seen_base, seen, renamed), base, head)
+    items = explanations.relocated_to_first_change(explanations.changed_items(seen_base, seen, renamed), base, head)
     end_to_end = matching.match_tests(end_to_end_cases(base, all_there=True), end_to_end_cases(head, all_there=True))
     batch = matching.match_sentences(batch_cases(base), batch_cases(head))
     tests: dict[Evaluation, matching.Matched] = {
@@ -360,9 +364,9 @@ def _compare(head: Report, base: Report, used: model.BaselineUsed) -> model.Comp
         stories=stories,
         e2e=cases,
         batch=utterances,
-        base_lacks=matching.base_lacks(base, head, tests),
+        base_lacks=matching.missing_on_base(base, head, tests),
         base_faults=faults,
-        lost=lost(base, head),
+        lost=removed_evaluations(base, head),
         unlisted=has_unlisted(base, head),
         other_mode=other_mode,
         new_findings=new_findings,

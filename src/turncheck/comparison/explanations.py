@@ -310,7 +310,9 @@ def _contents_called_otherwise(kind: str, base: model.Report, head: model.Report
     return Counter(item.content for item in base.coverage[kind].items if item.content and item.name not in there)
 
 
-def at_their_changes(items: Sequence[ChangedItem], base: model.Report, head: model.Report) -> tuple[ChangedItem, ...]:
+def relocated_to_first_change(
+    items: Sequence[ChangedItem], base: model.Report, head: model.Report
+) -> tuple[ChangedItem, ...]:
     """Return the items; changed intents, rules and stories are where their first new or changed part is.
 
     An intent that only lost sentences is where its first one is left; a rule or story that lost a step is where the

@@ -145,7 +145,7 @@ def _with_pairs(matched: Matched, pairs: Sequence[Pair]) -> Matched:
     )
 
 
-def apart(base: Iterable[Case], head: Iterable[Case]) -> Matched:
+def match_nothing(base: Iterable[Case], head: Iterable[Case]) -> Matched:
     """Match nothing: cases that were measured in different modes are not the same, even if their words are."""
     return Matched((), tuple(head), tuple(base))
 
@@ -432,7 +432,7 @@ def _gone_from_files(matched: Matched, head: Report, evaluation: Evaluation) -> 
     return []
 
 
-def base_lacks(base: Report, head: Report, tests: dict[Evaluation, Matched]) -> tuple[OneSided, ...]:
+def missing_on_base(base: Report, head: Report, tests: dict[Evaluation, Matched]) -> tuple[OneSided, ...]:
     """Return what this side judged and the base did not: complete evaluations, or a number of tests of one."""
     found = []
     for evaluation in EVALUATIONS:
@@ -500,7 +500,7 @@ def without_unknown(
     )
 
 
-def lost(base: Report, head: Report) -> tuple[OneSided, ...]:
+def removed_evaluations(base: Report, head: Report) -> tuple[OneSided, ...]:
     """Return the evaluations that only the base has results for, and held-out sentences if all are gone.
 
     A test suite that is completely gone is not lost in this sense: its tests are gone, one by one.

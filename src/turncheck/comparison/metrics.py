@@ -129,7 +129,7 @@ def _plugin_metrics(report: Report) -> str:
 
 def _why_not_run(report: Report, section: str, metrics: Mapping[str, Measured]) -> str | None:
     kind = KINDS.get(section)
-    if any(name.startswith(f"{kind.begins if kind else section}.") for name in metrics):
+    if any(name.startswith(f"{kind.metric_prefix if kind else section}.") for name in metrics):
         return None
     reasons = [skipped.reason for skipped in report.skipped if skipped.evaluation == section]
     return reasons[0] if reasons else kind.not_run if kind else "coverage was not measured"

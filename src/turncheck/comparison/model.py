@@ -28,22 +28,22 @@ from turncheck.report.quarantine import Quarantine
 
 # What a report is compared with: another report and its origin, or the reason why there is none.
 
-Way = Literal["artifact", "git", "tarball", "ancestor", "run", "file", "url"]
+BaselineSource = Literal["artifact", "git", "tarball", "ancestor", "run", "file", "url"]
 
 
 class Present(Struct, frozen=True):
     """A report to compare with.
 
-    ``commit`` is the state that it was found for; ``run_id`` is the workflow run that stored it; ``passed_over`` says
-    in one line which other artifacts were looked at ("2 expired, 1 of a fork"); ``warnings`` are sentences about what
-    kept a better one from being found.
+    ``commit`` is the state that it was found for; ``run_id`` is the workflow run that stored it; ``skipped_artifacts``
+    says in one line which other artifacts were looked at ("2 expired, 1 of a fork"); ``warnings`` are sentences about
+    what kept a better one from being found.
     """
 
     report: Report
-    way: Way
+    way: BaselineSource
     commit: str | None = None
     run_id: str | None = None
-    passed_over: str = ""
+    skipped_artifacts: str = ""
     warnings: tuple[str, ...] = ()
     settings_changed: tuple[changes.SettingChange, ...] = ()
     """Settings for what to compare with that the change under test alters in its own settings file."""
@@ -103,13 +103,13 @@ class BaselineUsed(Part, frozen=True, kw_only=True):
 
     status: Literal["present", "missing", "unreachable", "unreadable"]
     """Whether there was a baseline, and if not, in which way it is missing."""
-    way: Way | None = None
+    way: BaselineSource | None = None
     """How it was found."""
     commit: str | None = None
     """The commit it measured."""
     run_id: str | None = None
     """The workflow run that measured it."""
-    passed_over: str = ""
+    skipped_artifacts: str = ""
     """Reports that could not be used, counted by reason."""
     reason: str = ""
     """Why there is no baseline."""

@@ -34,7 +34,7 @@ def mcnemar_exact(became_wrong: int, became_right: int) -> float:
     return min(1.0, float(2 * tail / 2**total))
 
 
-class Judged(Struct, frozen=True):
+class PairedLabel(Struct, frozen=True):
     """One sentence (or word) as it should be labelled, and as each side labelled it; ``None`` is "no label"."""
 
     expected: str | None

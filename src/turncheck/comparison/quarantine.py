@@ -29,7 +29,7 @@ NO_BASE = "no entry of turncheck.quarantine.yml counts: none is known to be on t
 # --- which entries count ---------------------------------------------------------------------------------------------
 
 
-class Counting(NamedTuple):
+class EffectiveQuarantine(NamedTuple):
     """The entries that count, what this change adds to them, and why others do not count."""
 
     quarantine: Quarantine
@@ -37,16 +37,16 @@ class Counting(NamedTuple):
     warnings: tuple[str, ...] = ()
 
 
-def counting_alone(own: Quarantine, *, agreed: bool) -> Counting:
+def effective_without_base(own: Quarantine, *, agreed: bool) -> EffectiveQuarantine:
     """Return the entries that count without a base: all that hold if nobody else has to agree to them, else none."""
     if agreed:
-        return Counting(own.with_tests(_holding(own, own.today)))
-    return Counting(own.with_tests(()), warnings=(NO_BASE,) if own.tests else ())
+        return EffectiveQuarantine(own.with_tests(_holding(own, own.today)))
+    return EffectiveQuarantine(own.with_tests(()), warnings=(NO_BASE,) if own.tests else ())
 
 
-def counting_beside(
+def effective_beside_base(
     own: Quarantine, base: Quarantine | UnsetType, tests: Collection[HeadTest], *, agreed: bool
-) -> Counting:
+) -> EffectiveQuarantine:
     """Return the entries that count beside a base: those that it has, too, as it has them, about the same tests.
 
     Args:
@@ -60,7 +60,7 @@ def counting_beside(
     known = {moved.get(case, case): test for case, test in reversed(there.items())} | there
     added = tuple(_added(test, known.get(test.case)) for test in own.tests if _is_added(test, known.get(test.case)))
     if agreed:
-        return Counting(own.with_tests(_holding(own, own.today)), added)
+        return EffectiveQuarantine(own.with_tests(_holding(own, own.today)), added)
     today = own.today if isinstance(base, UnsetType) else max(own.today, base.today)  # a clock may be behind
     entries = [(_as_on_base(test, known[test.case]), known[test.case]) for test in own.tests if test.case in known]
     both = own.with_tests(test for test, _ in entries)
@@ -73,7 +73,7 @@ def counting_beside(
     ended = [test for test in _holding(both, own.today) if days_left(test, today) < 0]
     warnings += [_ended_there(test, own.today, today) for test in ended]
     kept = [test for test in _holding(both, today) if test not in altered]
-    return Counting(structs.replace(both, today=today, tests=tuple(kept)), added, tuple(warnings))
+    return EffectiveQuarantine(structs.replace(both, today=today, tests=tuple(kept)), added, tuple(warnings))
 
 
 def _is_about_the_same(test: QuarantinedTest, on_base: QuarantinedTest, tests: Iterable[HeadTest]) -> bool:

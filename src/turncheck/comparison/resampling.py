@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from turncheck.comparison.paired import Judged
+    from turncheck.comparison.paired import PairedLabel
 
 RESAMPLES: Final = 1000
 _AT_ONCE: Final = 2**15
@@ -29,12 +29,12 @@ _Row = tuple[str, int, int, int, int, int]
 """A label's counts in one sentence: right before, predicted before, right after, predicted after, expected."""
 
 
-def paired_scores(sentences: Iterable[Sequence[Judged]], seed: int) -> PairedScores | None:
+def paired_scores(sentences: Iterable[Sequence[PairedLabel]], seed: int) -> PairedScores | None:
     """Score both sides on the same sentences, with intervals for the differences.
 
     Args:
-        sentences: what was judged within each sentence (one :class:`Judged` for its intent, one per word for entities).
-            Averages are weighted by how often a label is expected, like scikit-learn's ``weighted`` ones.
+        sentences: what was judged within each sentence (one :class:`PairedLabel` for its intent, one per word for
+            entities). Averages are weighted by how often a label is expected, like scikit-learn's ``weighted`` ones.
         seed: the seed of the resampling. The order of the sentences does not matter.
 
     Returns:
@@ -148,7 +148,7 @@ class _Bins:
         return np.asarray(sums, np.float64).reshape(len(weights), self.number)
 
 
-def _rows(sentence: Sequence[Judged]) -> tuple[_Row, ...]:
+def _rows(sentence: Sequence[PairedLabel]) -> tuple[_Row, ...]:
     """Counts by label; equal sentences have equal rows, so that each distinct row is resampled once, with its count."""
     table: dict[str, list[int]] = {}
     for judged in sentence:

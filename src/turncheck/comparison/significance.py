@@ -15,7 +15,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from turncheck.comparison.metrics import Significance
-from turncheck.comparison.paired import LEVEL, Judged, mcnemar_exact
+from turncheck.comparison.paired import LEVEL, PairedLabel, mcnemar_exact
 from turncheck.report.understanding import NO_ENTITY, found_by, read_tokens, to_find, token_labels, words_of
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 _MOST_TESTED: Final = 30
 """No pipeline has more extractors or selectors; a report from anywhere may, each at the cost of one pass over all."""
-_NOTHING: Final = Judged(None, None, None)
+_NOTHING: Final = PairedLabel(None, None, None)
 Tested = tuple[float, float, Significance, bool]
 """A metric on the shared examples before and after, how it was judged, and whether it is real."""
 
@@ -51,7 +51,7 @@ def tested_figures(
 
     tested: dict[str, Tested] = {}
     if same:
-        judged = [(Judged(p.head.expected, p.base.actual or None, p.head.actual or None),) for p in same]
+        judged = [(PairedLabel(p.head.expected, p.base.actual or None, p.head.actual or None),) for p in same]
         _add_scores(tested, "nlu.intents", paired_scores(judged, head.seed))
         _add_accuracy(tested, "nlu.intents.accuracy", [one for (one,) in judged])
     _add_understood(tested, [(old, new) for old, new in pairs if old.is_judged and new.is_judged], head.seed)
@@ -88,7 +88,7 @@ def _bootstrapped(score: PairedScore) -> Tested:
     return score.before, score.after, significance, score.real
 
 
-def _add_accuracy(tested: dict[str, Tested], name: str, judged: Sequence[Judged]) -> None:
+def _add_accuracy(tested: dict[str, Tested], name: str, judged: Sequence[PairedLabel]) -> None:
     if not judged:
         return
     before = [one.before == one.expected for one in judged]
@@ -166,14 +166,14 @@ def _expectation(example: NluPrediction) -> object:
     return example.text, example.expected.intent, example.expected.response, spans
 
 
-def _responses(pairs: Iterable[tuple[NluPrediction, NluPrediction]], selector: str) -> Iterable[Judged]:
+def _responses(pairs: Iterable[tuple[NluPrediction, NluPrediction]], selector: str) -> Iterable[PairedLabel]:
     for old, new in pairs:
         label = new.expected.response
         if label and "/" in label and (selector in {"default", "all"} or label.startswith(f"{selector}/")):
-            yield Judged(label, old.predicted.response, new.predicted.response)
+            yield PairedLabel(label, old.predicted.response, new.predicted.response)
 
 
-def _words(old: NluPrediction, new: NluPrediction, extractor: str, scored: Iterable[str]) -> list[Judged]:
+def _words(old: NluPrediction, new: NluPrediction, extractor: str, scored: Iterable[str]) -> list[PairedLabel]:
     """The tokens of a sentence with their labels, as entities are scored."""
     tokens = read_tokens(new.predicted.tokens) or read_tokens(old.predicted.tokens) or words_of(new.text)
     sides = (
@@ -182,11 +182,11 @@ def _words(old: NluPrediction, new: NluPrediction, extractor: str, scored: Itera
         found_by(extractor, new.predicted.entities),
     )
     labelled = zip(*(token_labels(tokens, spans) for spans in sides), strict=True)
-    judged = [Judged(*(None if label == NO_ENTITY else label for label in labels)) for labels in labelled]
+    judged = [PairedLabel(*(None if label == NO_ENTITY else label for label in labels)) for labels in labelled]
     return [one for one in judged if one != _NOTHING]
 
 
-def _spans(old: NluPrediction, new: NluPrediction, extractor: str, scored: Iterable[str]) -> list[Judged]:
+def _spans(old: NluPrediction, new: NluPrediction, extractor: str, scored: Iterable[str]) -> list[PairedLabel]:
     """The spans of a sentence, each of which is correct only with its exact borders and type."""
 
     def places(spans: Iterable[EntitySpan]) -> set[tuple[int, int, str]]:
@@ -199,6 +199,6 @@ def _spans(old: NluPrediction, new: NluPrediction, extractor: str, scored: Itera
         return place[2] if place in side else None
 
     return [
-        Judged(label(place, expected), label(place, before), label(place, after))
+        PairedLabel(label(place, expected), label(place, before), label(place, after))
         for place in sorted(expected | before | after)
     ]

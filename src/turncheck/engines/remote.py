@@ -16,7 +16,7 @@ import requests
 from urllib3.exceptions import HTTPError
 
 from turncheck.engines.masking import Masks
-from turncheck.messages.errors import EngineError, PassingError, UserError
+from turncheck.messages.errors import EngineError, TransientError, UserError
 from turncheck.web.addresses import HOW_TO_TRUST, Network, is_untrusted, origin_of, without_login
 from turncheck.web.exchange import AnswerTooLargeError, Call, exchange, read_body, seconds_to_wait
 from turncheck.web.timed import Deadline, session, within
@@ -54,7 +54,7 @@ class ServerError(EngineError):
     attempts = 1
 
 
-class CutError(ServerError, PassingError):
+class CutError(ServerError, TransientError):
     """The connection was cut, or the server failed: this may be temporary."""
 
     attempts = ATTEMPTS

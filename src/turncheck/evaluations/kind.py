@@ -91,17 +91,17 @@ class EvaluationKind(Struct, frozen=True, kw_only=True):
     """Said where it cannot be trained or run."""
     in_files: str = ""
     """What the files hold that it needs besides the assistant: ``the test stories``."""
-    follows_unknown: str = ""
+    without_base_note: str = ""
     """What follows if the base has no results of it: ``, so all errors in the data count as new``."""
     capability: str = ""
     """The field of an engine's capabilities that says why it does not support it; "": every engine does."""
-    of_pipeline: bool = False
+    nlu_only: bool = False
     """Whether it needs language understanding alone, so that a fault of the policies or stories does not matter."""
     prefix: str = ""
     why_no_figure: Callable[[model.Report, str], str | None] = field(default=no_reason)
 
     @property
-    def begins(self) -> str:
+    def metric_prefix(self) -> str:
         """What the names of its metrics begin with, and how its section of the report is called."""
         return self.prefix or self.name
 

@@ -25,7 +25,7 @@ from turncheck.evaluations.core.story_run import MisparsedMessage, StoryRun
 from turncheck.evaluations.e2e.case import CaseOutcome
 from turncheck.evaluations.e2e.steps import Exercised
 from turncheck.evaluations.nlu.splits import FoldRun
-from turncheck.evaluations.varying.attempts import RepeatedRun, RepeatedRuns
+from turncheck.evaluations.varying.attempts import StoredRun, StoredRuns
 from turncheck.evaluations.varying.batch import RepeatedSuite
 from turncheck.messages.finding import Location
 from turncheck.messages.value_classes import field_names
@@ -60,7 +60,7 @@ _TYPES: Final[Mapping[str, type]] = {
             model.Substitution,
             model.WrittenStep,
         ),
-        *(model.TurnEvent, model.TurnTrace, model.MeasuredTurn, BatchSetting, RepeatedRun, RepeatedRuns, RepeatedSuite),
+        *(model.TurnEvent, model.TurnTrace, model.MeasuredTurn, BatchSetting, StoredRun, StoredRuns, RepeatedSuite),
     )
 }
 _NEVER: Final = frozenset({"repeats"})
@@ -82,9 +82,9 @@ _SECTIONS: Final[Mapping[str, type]] = {one.__name__: one for one in (model.Robu
 ANSWER_TYPES: Final[Mapping[str, tuple[type, ...]]] = {
     "engine": (EngineFacts,),
     "fold": (FoldRun,),
-    "sentence": (Parse, RepeatedRuns),
+    "sentence": (Parse, StoredRuns),
     "story": (StoryAnswer,),
-    "case": (CaseOutcome, RepeatedRuns),
+    "case": (CaseOutcome, StoredRuns),
     "suite": (SuiteAnswers, RepeatedSuite),
     "section": tuple(_SECTIONS.values()),
 }

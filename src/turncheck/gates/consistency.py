@@ -8,7 +8,7 @@ from msgspec import UNSET, UnsetType
 
 from turncheck.comparison.consistent_tests import consistency_of
 from turncheck.comparison.failures import FaultOf
-from turncheck.gates.judged import Judged
+from turncheck.gates.judged import JudgedGate
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -21,7 +21,7 @@ Why = Literal["consistent", "inconsistent", "tests gone"]
 """Why such a gate ended as it did."""
 
 
-def judge_consistent_tests(gate: Gate, judging: Judging) -> Iterator[Judged]:
+def judge_consistent_tests(gate: Gate, judging: Judging) -> Iterator[JudgedGate]:
     """Judge whether all tests expect only what the project has; against a base, whether none newly does otherwise.
 
     A test of the base that is gone fails it, too, unless that is accepted. If there are no files of this kind, there is
@@ -38,9 +38,9 @@ def judge_consistent_tests(gate: Gate, judging: Judging) -> Iterator[Judged]:
         wrong, old = change.newly, bool(checked.inconsistent)
     if causes := (*map(_gone, gone), *map(_wrong, wrong)):
         why = "tests gone" if gone else "inconsistent"
-        yield Judged(gate, "failed", why, causes=causes, needs_base=bool(gone))
+        yield JudgedGate(gate, "failed", why, causes=causes, needs_base=bool(gone))
     else:
-        yield Judged(gate, "passed", "inconsistent" if old else "consistent")
+        yield JudgedGate(gate, "passed", "inconsistent" if old else "consistent")
 
 
 def _is_accepted(test: CheckedTest, accepted: Collection[str]) -> bool:

@@ -17,7 +17,7 @@ from turncheck.comparison.shares import wilson
 from turncheck.comparison.tally import cause_of
 from turncheck.evaluations.kind import JUDGED_BY_BOUND, first_runs, repeats_of, section_of
 from turncheck.evaluations.turns import SHARES, interval_of, times_of, too_few_turns
-from turncheck.gates.judged import Drop, Judged, NoFigure, Value
+from turncheck.gates.judged import Drop, JudgedGate, NoFigure, Value
 from turncheck.messages.errors import UserError
 
 if TYPE_CHECKING:
@@ -45,24 +45,24 @@ _PASSED: Final = "e2e.passed"
 """The figure that a case which is unclear may still raise."""
 
 
-def judge_thresholds(gate: Gate, judging: Judging) -> Iterator[Judged]:
+def judge_thresholds(gate: Gate, judging: Judging) -> Iterator[JudgedGate]:
     """Judge each ``metric >= limit``.
 
     Raises:
         UserError: the report has no such intent, extractor, suite ….
     """
     for rule in judging.rules.thresholds:
-        judged = partial(Judged, gate, rule=rule.text, metric=rule.name)
+        judged = partial(JudgedGate, gate, rule=rule.text, metric=rule.name)
         yield at_its_place(
             rule.text, judging.places, partial(_threshold, judging.report, judging.comparison, rule, judged)
         )
 
 
-_Judged = Callable[..., Judged]
+_Judged = Callable[..., JudgedGate]
 """Makes a result of a rule."""
 
 
-def _threshold(report: Report, comparison: Comparison | None, rule: Threshold, judged: _Judged) -> Judged:
+def _threshold(report: Report, comparison: Comparison | None, rule: Threshold, judged: _Judged) -> JudgedGate:
     metric = _measured(report, comparison, rule.name)
     if isinstance(metric, metrics.NotMeasured):
         change = rule.name == metrics.COVERAGE_OF_CHANGES
@@ -84,7 +84,7 @@ def _threshold(report: Report, comparison: Comparison | None, rule: Threshold, j
     return judged("passed" if holds else "failed", "", facts, causes=causes)
 
 
-def _percentile(report: Report, rule: Threshold, metric: metrics.Measured, judged: _Judged) -> Judged:
+def _percentile(report: Report, rule: Threshold, metric: metrics.Measured, judged: _Judged) -> JudgedGate:
     """Judge a percentile by where it is with a probability of 95 %: the turns are a sample, which may be too small."""
     interval = interval_of(times_of(report), rule.name)
     if interval is None:
@@ -100,7 +100,7 @@ def _percentile(report: Report, rule: Threshold, metric: metrics.Measured, judge
 
 def _share_of_runs(
     report: Report, comparison: Comparison | None, rule: Threshold, metric: metrics.Measured, judged: _Judged
-) -> Judged:
+) -> JudgedGate:
     """Judge a share of runs by its 95 % interval: the runs are a sample, which may not say enough."""
     runs = sum(runs for _, runs in map(first_runs, repeats_of(report, JUDGED_BY_BOUND[rule.name])))
     low, high = interval = wilson(metric.value * runs, runs)
@@ -123,7 +123,7 @@ def _measured(report: Report, comparison: Comparison | None, name: str) -> metri
     return metrics.find_metric(report, metrics.metrics_of(report), name)
 
 
-def judge_regressions(gate: Gate, judging: Judging) -> Iterator[Judged]:
+def judge_regressions(gate: Gate, judging: Judging) -> Iterator[JudgedGate]:
     """Judge each ``metric: largest drop``, on the examples that both sides judged, if there are any.
 
     Counts (of stories, cases, findings) are judged by all there are: a test that was deleted is a drop.
@@ -132,13 +132,13 @@ def judge_regressions(gate: Gate, judging: Judging) -> Iterator[Judged]:
         UserError: neither side has such an intent, extractor, suite ….
     """
     for rule in judging.rules.regressions:
-        judged = partial(Judged, gate, rule=rule.text, metric=rule.name)
+        judged = partial(JudgedGate, gate, rule=rule.text, metric=rule.name)
         yield at_its_place(
             rule.text, judging.places, partial(_regression, judging.report, judging.comparison, rule, judged)
         )
 
 
-def _regression(report: Report, comparison: Comparison | None, rule: Regression, judged: _Judged) -> Judged:
+def _regression(report: Report, comparison: Comparison | None, rule: Regression, judged: _Judged) -> JudgedGate:
     delta = comparison.metric(rule.name) if comparison else None
     if delta is not None and delta.better == "neither":
         raise UserError(f"max-regression: '{rule.name[:200]}' cannot become worse, it is only a number")
@@ -166,7 +166,7 @@ def _regression(report: Report, comparison: Comparison | None, rule: Regression,
     return _drop(report, comparison, rule, delta, judged)
 
 
-def _one_side(report: Report, rule: Regression, delta: metrics.MetricDelta, judged: _Judged) -> Judged:
+def _one_side(report: Report, rule: Regression, delta: metrics.MetricDelta, judged: _Judged) -> JudgedGate:
     """A figure that only one side measured has not dropped, unless its tests or data were removed."""
     if delta.base is None:
         return judged("not judged", "base has no such metric")
@@ -205,7 +205,7 @@ def _why_without_value(report: Report, name: str) -> str:
 
 def _drop(
     report: Report, comparison: Comparison, rule: Regression, delta: metrics.MetricDelta, judged: _Judged
-) -> Judged:
+) -> JudgedGate:
     shared = shared_examples(delta)
     difference = shared.delta if shared else delta.delta or 0.0
     drop = difference if delta.better == "lower" else -difference

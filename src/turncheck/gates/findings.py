@@ -8,7 +8,7 @@ from turncheck.comparison.failed_tests import unknown_findings
 from turncheck.comparison.failures import BadFinding
 from turncheck.comparison.renames import message_of
 from turncheck.comparison.tally import causes_of, faults_of
-from turncheck.gates.judged import Findings, Judged, NoFigure
+from turncheck.gates.judged import Findings, JudgedGate, NoFigure
 from turncheck.messages.finding import Finding
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def severity_of(gate: Gate) -> Severity:
     return "warning" if gate.subject == "warnings" else "error"
 
 
-def judge_all(gate: Gate, judging: Judging) -> Iterator[Judged]:
+def judge_all(gate: Gate, judging: Judging) -> Iterator[JudgedGate]:
     """Judge findings of a severity; what could not be run is an error, too, if no finding says so at its place."""
     is_on = judging.is_on(gate) if gate.setting == "fail-on" else judging.rules.fail_on_warnings
     if not is_on:
@@ -46,16 +46,16 @@ def judge_all(gate: Gate, judging: Judging) -> Iterator[Judged]:
         return
     facts = (Findings(severity, tuple(found), unsaid),)
     if not found and not unsaid:
-        yield Judged(gate, "passed", "no findings", facts)
+        yield JudgedGate(gate, "passed", "no findings", facts)
         return
     renamed = judging.comparison.renamed if judging.comparison else ()
     findings = (
         BadFinding(finding, message_of(finding, renamed), advises=True, location=finding.location) for finding in found
     )
-    yield Judged(gate, "failed", "found", facts, causes=(*findings, *causes_of(unsaid)))
+    yield JudgedGate(gate, "failed", "found", facts, causes=(*findings, *causes_of(unsaid)))
 
 
-def judge_new(gate: Gate, judging: Judging) -> Iterator[Judged]:
+def judge_new(gate: Gate, judging: Judging) -> Iterator[JudgedGate]:
     """Judge findings of a severity that the base does not have; if there is no base to compare with, these are all.
 
     With a base that could not be reached or read, it is not known which are new.
@@ -72,31 +72,31 @@ def judge_new(gate: Gate, judging: Judging) -> Iterator[Judged]:
     if not found and not unsaid:
         unknown = unknown_findings(comparison, severity) if comparison is not None else ()
         if unknown:
-            yield Judged(gate, "not judged", "hidden on base", causes=unknown)
+            yield JudgedGate(gate, "not judged", "hidden on base", causes=unknown)
         else:
-            yield Judged(gate, "passed", "no findings", facts)
+            yield JudgedGate(gate, "passed", "no findings", facts)
         return
     causes: list[Cause] = [BadFinding(one, _message_now(one), advises=True, location=one.location) for one in found]
     causes += causes_of(unsaid)
     if comparison is not None and comparison.baseline.status in {"unreachable", "unreadable"}:
-        yield Judged(gate, "not judged", "new not known", facts, needs_base=True, causes=tuple(causes))
+        yield JudgedGate(gate, "not judged", "new not known", facts, needs_base=True, causes=tuple(causes))
     else:
-        yield Judged(gate, "failed", "new", facts, causes=tuple(causes))
+        yield JudgedGate(gate, "failed", "new", facts, causes=tuple(causes))
 
 
-def judge_suppressions(gate: Gate, judging: Judging) -> Iterator[Judged]:
+def judge_suppressions(gate: Gate, judging: Judging) -> Iterator[JudgedGate]:
     """Judge errors that a comment or the setting ``ignore`` suppresses here and did not on the base."""
     if not judging.is_on(gate):
         return
     if (compared := judging.compared) is None:
-        yield Judged(gate, "not judged", "no base")
+        yield JudgedGate(gate, "not judged", "no base")
     elif changes := compared.new_suppressions:
         causes = tuple(BadFinding(one, one.message, advises=False, location=one.location) for one in changes)
-        yield Judged(gate, "failed", "suppressed", causes=causes)
+        yield JudgedGate(gate, "failed", "suppressed", causes=causes)
     elif not compared.suppressions_known:
-        yield Judged(gate, "not judged", "suppressions not known")
+        yield JudgedGate(gate, "not judged", "suppressions not known")
     else:
-        yield Judged(gate, "passed", "none suppressed")
+        yield JudgedGate(gate, "passed", "none suppressed")
 
 
 def _of(report: Report, severity: Severity) -> list[Finding]:
@@ -110,10 +110,10 @@ def _unsaid(faults: Sequence[Skipped], found: Sequence[Finding | FindingChange])
     return tuple(fault for fault in faults if fault.location not in locations)
 
 
-def _not_validated(gate: Gate, report: Report) -> Judged:
+def _not_validated(gate: Gate, report: Report) -> JudgedGate:
     """A gate about findings, of a report that has none since the data were not validated."""
     skipped = next((one.reason for one in report.skipped if one.evaluation == "validate"), None)
-    return Judged(gate, "not judged", "not validated", (NoFigure(skipped),) if skipped else ())
+    return JudgedGate(gate, "not judged", "not validated", (NoFigure(skipped),) if skipped else ())
 
 
 def _new(judging: Judging, severity: Severity) -> tuple[Sequence[Finding | FindingChange], Sequence[Skipped]]:

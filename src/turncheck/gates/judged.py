@@ -109,7 +109,7 @@ Fact = Value | Drop | NoFigure | Findings | GoneTests | LostEvaluation | LostAss
 GateOutcome = Literal["passed", "failed", "not judged"]
 
 
-class Judged(Struct, frozen=True):
+class JudgedGate(Struct, frozen=True):
     """A gate's result; ``rule``: the one of its rules that it is about, "" if it has none.
 
     ``why`` is one of the reasons that the gate's module lists (``Why``); empty: the facts say it. ``metric`` or

@@ -17,7 +17,7 @@ from turncheck.comparison.failures import FaultOf
 from turncheck.comparison.matching import has_results
 from turncheck.comparison.quarantine import entry_of
 from turncheck.comparison.tally import cause_of, causes_of, faults_of, tallies
-from turncheck.gates.judged import Judged, NoFigure
+from turncheck.gates.judged import JudgedGate, NoFigure
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,26 +36,26 @@ Why = Literal[
 """Why such a gate ended as it did."""
 
 
-def judge_completed(gate: Gate, judging: Judging) -> Iterator[Judged]:
+def judge_completed(gate: Gate, judging: Judging) -> Iterator[JudgedGate]:
     """Judge a run that ended before its end; of any other there is nothing to say."""
     if judging.report.stopped is not None:
-        yield Judged(gate, "failed", "broke off")
+        yield JudgedGate(gate, "failed", "broke off")
 
 
-def judge_faults(gate: Gate, judging: Judging) -> Iterator[Judged]:
+def judge_faults(gate: Gate, judging: Judging) -> Iterator[JudgedGate]:
     """What cannot be read or trained completely is not judged in part, and is not a success either."""
     if faults := faults_of(judging.report):
-        yield Judged(gate, "failed", "faults", causes=causes_of(faults))
+        yield JudgedGate(gate, "failed", "faults", causes=causes_of(faults))
 
 
-def judge_anything_tested(gate: Gate, judging: Judging) -> Iterator[Judged]:
+def judge_anything_tested(gate: Gate, judging: Judging) -> Iterator[JudgedGate]:
     """A run that tested nothing must never look like success.
 
     If only ``validate`` was requested, the data are what is tested; so are flows and their tests, which were checked
     against each other. But a change must not switch off the tests that the base runs.
     """
     report, found = judging.report, tallies(judging.report)
-    judged = partial(Judged, gate)
+    judged = partial(JudgedGate, gate)
     all_there = has_only_accepted_losses(judging.compared, judging.rules.accept_gone)
     if all_there and judged_without_tests(report):
         yield judged("passed", "not asked for tests")
@@ -105,13 +105,13 @@ def _judged_sentences(report: Report) -> int:
     return report.nlu.examples - held
 
 
-def judge_required(gate: Gate, judging: Judging) -> Iterator[Judged]:
+def judge_required(gate: Gate, judging: Judging) -> Iterator[JudgedGate]:
     """Judge what must run: a single test that was left out is enough to fail."""
     return (_required(gate, judging.report, evaluation) for evaluation in judging.rules.require)
 
 
-def _required(gate: Gate, report: Report, evaluation: Evaluation) -> Judged:
-    judged = partial(Judged, gate, rule=evaluation, requires=evaluation)
+def _required(gate: Gate, report: Report, evaluation: Evaluation) -> JudgedGate:
+    judged = partial(JudgedGate, gate, rule=evaluation, requires=evaluation)
     if _is_left_out(report, evaluation):
         not_run = next((tally.not_run for tally in tallies(report) if tally.evaluation == evaluation), ())
         causes: tuple[Cause, ...] = not_run or tuple(

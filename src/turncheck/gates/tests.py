@@ -21,7 +21,7 @@ from turncheck.comparison.failed_tests import (
 from turncheck.comparison.failures import BadFinding, FailedTest, GoneTest, NoLongerMeasured, NotRunTest
 from turncheck.comparison.tally import cause_of, causes_of, faults_of, tallies
 from turncheck.evaluations.kinds import TESTS
-from turncheck.gates.judged import GoneTests, Judged, LossesOverall, LostAssistant, LostEvaluation
+from turncheck.gates.judged import GoneTests, JudgedGate, LossesOverall, LostAssistant, LostEvaluation
 from turncheck.gates.table import is_about_tests
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ Why = Literal[
 """Why such a gate ended as it did."""
 
 
-def judge_failed(gate: Gate, judging: Judging) -> Iterator[Judged]:
+def judge_failed(gate: Gate, judging: Judging) -> Iterator[JudgedGate]:
     """Judge stories, end-to-end cases and batch cases. Wrong NLU examples are not failed tests: no model is perfect.
 
     If none failed, but their runs fail more often than on the base, that is a failure as well.
@@ -59,24 +59,24 @@ def judge_failed(gate: Gate, judging: Judging) -> Iterator[Judged]:
     faults = faults_of(report, TESTS)
     losses = () if failed else _losses(judging.compared)
     if failed or faults or losses:
-        yield Judged(gate, "failed", "failed", losses, causes=(*failed, *causes_of(faults)))
+        yield JudgedGate(gate, "failed", "failed", losses, causes=(*failed, *causes_of(faults)))
     elif not found:
-        yield Judged(gate, "not judged", "no tests")
+        yield JudgedGate(gate, "not judged", "no tests")
     else:
-        yield _none_ran(gate, found) or _unclear(gate, report) or Judged(gate, "passed", "passed")
+        yield _none_ran(gate, found) or _unclear(gate, report) or JudgedGate(gate, "passed", "passed")
 
 
-def _unclear(gate: Gate, report: Report, sentences: Iterable[NotRunTest] = ()) -> Judged | None:
+def _unclear(gate: Gate, report: Report, sentences: Iterable[NotRunTest] = ()) -> JudgedGate | None:
     """Tests whose runs do not say how they fare: it is not known whether they failed."""
     causes = (*unclear_tests(report), *sentences)
-    return Judged(gate, "not judged", "unclear", causes=causes) if causes else None
+    return JudgedGate(gate, "not judged", "unclear", causes=causes) if causes else None
 
 
-def _none_ran(gate: Gate, found: Sequence[Tally]) -> Judged | None:
+def _none_ran(gate: Gate, found: Sequence[Tally]) -> JudgedGate | None:
     """A kind of test exists, and none of it was run: that the others passed does not mean that all did."""
     if not any(tally.none_ran for tally in found):
         return None
-    return Judged(gate, "not judged", "not run", causes=tuple(cause for tally in found for cause in tally.not_run))
+    return JudgedGate(gate, "not judged", "not run", causes=tuple(cause for tally in found for cause in tally.not_run))
 
 
 def _losses(compared: Comparison | None) -> tuple[LossesOverall, ...]:
@@ -85,7 +85,7 @@ def _losses(compared: Comparison | None) -> tuple[LossesOverall, ...]:
     return () if isinstance(losses, UnsetType) or not losses.real else (LossesOverall(losses),)
 
 
-def judge_newly_failed(gate: Gate, judging: Judging) -> Iterator[Judged]:
+def judge_newly_failed(gate: Gate, judging: Judging) -> Iterator[JudgedGate]:
     """Judge failed tests and errors in the data that the base does not have; without a baseline these are all."""
     if not judging.is_on(gate):
         return
@@ -93,18 +93,18 @@ def judge_newly_failed(gate: Gate, judging: Judging) -> Iterator[Judged]:
     tests, errors = _new(report, compared) if compared else _all(report)
     facts = () if tests else _losses(compared)  # a test that fails says more
     if tests or errors or facts:
-        yield Judged(gate, "failed", "new", facts, causes=(*tests, *errors))
+        yield JudgedGate(gate, "failed", "new", facts, causes=(*tests, *errors))
         return
     unknown: tuple[Cause, ...] = ()
     if comparison is not None:
         unknown = (*unknown_tests(report, comparison), *unknown_findings(comparison, "error"))
     if unknown:
-        yield Judged(gate, "not judged", "hidden on base", causes=unknown)
+        yield JudgedGate(gate, "not judged", "hidden on base", causes=unknown)
         return
     yield (
         _none_ran(gate, tallies(report))
         or _unclear(gate, report, unclear_sentences(report))
-        or Judged(gate, "passed", "nothing new")
+        or JudgedGate(gate, "passed", "nothing new")
     )
 
 
@@ -155,7 +155,7 @@ def _newly_unexpected(report: Report, comparison: Comparison) -> list[FailedTest
 # Tests that the base judged and this side does not.
 
 
-def judge_gone(gate: Gate, judging: Judging) -> Iterator[Judged]:
+def judge_gone(gate: Gate, judging: Judging) -> Iterator[JudgedGate]:
     """Judge tests that the base judged and this side does not: deleted, or no longer run. Not moved or renamed ones.
 
     The other gates about tests imply it if there is a base, or should be one.
@@ -168,21 +168,21 @@ def judge_gone(gate: Gate, judging: Judging) -> Iterator[Judged]:
         yield _judge_gone(gate, judging)
 
 
-def _judge_gone(gate: Gate, judging: Judging) -> Judged:
+def _judge_gone(gate: Gate, judging: Judging) -> JudgedGate:
     accepted, comparison = judging.rules.accept_gone, judging.compared
     if comparison is None:
-        return Judged(gate, "not judged", "no base")
+        return JudgedGate(gate, "not judged", "no base")
     if judging.report.stopped is not None:
-        return Judged(gate, "not judged", "stopped")
+        return JudgedGate(gate, "not judged", "stopped")
     facts, causes = _gone(judging.report, comparison, accepted)
     if facts:
-        return Judged(gate, "failed", "gone", tuple(facts), causes=tuple(causes))
+        return JudgedGate(gate, "failed", "gone", tuple(facts), causes=tuple(causes))
     if unknown := [one for one in comparison.base_faults if not is_accepted(one, accepted)]:
-        return Judged(gate, "not judged", "base faults", tuple(LostEvaluation(one, True) for one in unknown))
+        return JudgedGate(gate, "not judged", "base faults", tuple(LostEvaluation(one, True) for one in unknown))
     if comparison.baseline.way == "ancestor":
-        return Judged(gate, "not judged", "ancestor")
+        return JudgedGate(gate, "not judged", "ancestor")
     lost = bool(comparison.lost) or any(cases.gone or cases.not_run for _, cases in tests_of(comparison))
-    return Judged(gate, "passed", "accepted" if lost else "all there")
+    return JudgedGate(gate, "passed", "accepted" if lost else "all there")
 
 
 _Gone = LostAssistant | LostEvaluation | GoneTests

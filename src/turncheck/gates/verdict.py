@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from turncheck.comparison.model import Comparison
     from turncheck.comparison.rules import Places
     from turncheck.gates.gate import Gate
-    from turncheck.gates.judged import Judged
+    from turncheck.gates.judged import JudgedGate
     from turncheck.messages.finding import Location
     from turncheck.report.model import GateSettings, Report
 
@@ -35,7 +35,7 @@ _CAN_BE_HAD = frozenset({"unreachable", "unreadable"})
 
 def judge_gates(
     report: Report, comparison: Comparison | None, settings: GateSettings, places: Places = MappingProxyType({})
-) -> tuple[Judged, ...]:
+) -> tuple[JudgedGate, ...]:
     """Judge all gates; ``places`` says where they are set.
 
     Raises:
@@ -49,7 +49,7 @@ def judge_gates(
     )
 
 
-def judge_gate(gate: Gate, judging: Judging) -> Iterator[Judged]:
+def judge_gate(gate: Gate, judging: Judging) -> Iterator[JudgedGate]:
     """Judge a gate: no result if it is not switched on, one for each of its rules if it has any.
 
     Raises:
@@ -57,11 +57,11 @@ def judge_gate(gate: Gate, judging: Judging) -> Iterator[Judged]:
     """
     module, _, name = gate.judged_by.partition(".")
     judge = getattr(import_module(f"turncheck.gates.{module}"), name)
-    for result in cast("Callable[[Gate, Judging], Iterable[Judged]]", judge)(gate, judging):
+    for result in cast("Callable[[Gate, Judging], Iterable[JudgedGate]]", judge)(gate, judging):
         yield replace(result, needs_base=True) if gate.needs_base else result
 
 
-def _place_of(result: Judged, places: Places) -> Location | None:
+def _place_of(result: JudgedGate, places: Places) -> Location | None:
     """Return where a gate is set; ``None`` if the file does not set it."""
     return places.get(result.rule) or places.get(result.gate.setting)
 
@@ -72,7 +72,7 @@ def counted_by(report: Report, settings: GateSettings) -> Report:
     return structs.replace(report, settings=structs.replace(report.settings, **counted))
 
 
-def _fails(result: Judged, comparison: Comparison | None, settings: GateSettings) -> bool:
+def _fails(result: JudgedGate, comparison: Comparison | None, settings: GateSettings) -> bool:
     """Whether a gate fails the run.
 
     By default a gate that could not be judged does not, since a first run has nothing to compare with. If there is a
@@ -88,12 +88,12 @@ def _fails(result: Judged, comparison: Comparison | None, settings: GateSettings
 # Gates that fail only because of what another gate already names: one line, not failures of their own.
 
 
-def with_consequences(results: Iterable[Judged]) -> tuple[Judged, ...]:
+def with_consequences(results: Iterable[JudgedGate]) -> tuple[JudgedGate, ...]:
     """Mark each failing gate whose causes are all named by an earlier gate.
 
     A figure that is out of bounds is a failure of its own, unless it could not be measured at all.
     """
-    named: dict[Hashable, Judged] = {}
+    named: dict[Hashable, JudgedGate] = {}
     marked = []
     for result in results:
         causes = [_keys(cause) for cause in result.causes] if result.fails else []
@@ -111,11 +111,11 @@ def with_consequences(results: Iterable[Judged]) -> tuple[Judged, ...]:
     return tuple(marked)
 
 
-def _is_about_faults(result: Judged) -> bool:
+def _is_about_faults(result: JudgedGate) -> bool:
     return result.gate.subject == "faults"
 
 
-def _is_told(result: Judged, cause: Cause, by: Judged | None) -> bool:
+def _is_told(result: JudgedGate, cause: Cause, by: JudgedGate | None) -> bool:
     """Whether an earlier gate tells a cause: what could not be run, or an error in the data.
 
     A test that fails at the place of an error is another thing, and a figure has examples of its own.

@@ -143,15 +143,15 @@ def refuse_limit_of_machine(error: OSError) -> None:
         raise MachineError(f"{name}{error.strerror or type(error).__name__}", hint=hint_of(error)) from error
 
 
-class PassingError(EngineError):
+class TransientError(EngineError):
     """The problem may be temporary: a conversation that is started again may succeed."""
 
 
-class UnansweredError(PassingError):
+class UnansweredError(TransientError):
     """One conversation went wrong, as another need not: if it does so again, only that one has no result."""
 
 
-class CutShortError(EngineError):
+class MeasurementInterruptedError(EngineError):
     """An engine stopped answering in the middle of something, or it was interrupted.
 
     ``finished``: what was done before, in the shape of the result that would have been returned, or ``None``. Missing
@@ -165,11 +165,11 @@ class CutShortError(EngineError):
         else:
             super().__init__(cause.message, location=cause.location, hint=cause.hint)
         self.interrupted = isinstance(cause, KeyboardInterrupt) or getattr(cause, "interrupted", False)
-        self.passing = isinstance(cause, PassingError)
+        self.passing = isinstance(cause, TransientError)
         self.unanswered = isinstance(cause, UnansweredError)
         self.finished = finished
 
     def __reduce__(self) -> Any:
         """It is also sent back from other processes."""
         cause = UserError(self.message, location=self.location, hint=self.hint)
-        return CutShortError, (KeyboardInterrupt() if self.interrupted else cause, self.finished)
+        return MeasurementInterruptedError, (KeyboardInterrupt() if self.interrupted else cause, self.finished)

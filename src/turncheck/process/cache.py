@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 from turncheck.messages.errors import UserError
 from turncheck.messages.phrasing import count
-from turncheck.process.output_files import remove, whole_file
+from turncheck.process.output_files import atomic_write, remove
 from turncheck.process.regular_file import read_regular
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ class Cache:
             with suppress(OSError):
                 if path.is_symlink() or (path.exists() and not path.is_file()):
                     remove(path)
-            with whole_file(path) as file:
+            with atomic_write(path) as file:
                 file.write(self._head(key, content) + b"\n" + content)
         except UserError as error:
             self.trouble = self.trouble or error

@@ -69,7 +69,7 @@ def clear_leftovers() -> None:
 
 
 @contextmanager
-def whole_file(path: Path) -> Iterator[BinaryIO]:
+def atomic_write(path: Path) -> Iterator[BinaryIO]:
     """Yield a file that becomes ``path`` in one step when the block succeeds: nobody ever sees half of it.
 
     A device that is at ``path`` is written to, not replaced; so is a pipe that somebody reads.

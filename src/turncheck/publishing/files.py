@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, overload
 from msgspec.structs import replace
 
 from turncheck.messages.plain_text import log_line, one_line, plain
-from turncheck.process.output_files import OwnFiles, ensure_replaceable, whole_file
+from turncheck.process.output_files import OwnFiles, atomic_write, ensure_replaceable
 from turncheck.render.console import render_console
 from turncheck.render.outputs import RASA_FOLDER
 from turncheck.render.rasa_files import NAMED_AS_TODAY, major_of_files
@@ -34,7 +34,7 @@ def write_file(path: Path, content: bytes) -> None:
     Raises:
         UserError: the file cannot be written.
     """
-    with whole_file(path) as file:
+    with atomic_write(path) as file:
         file.write(content)
 
 
@@ -44,7 +44,7 @@ def write_report(path: Path, report: Report) -> None:
     Raises:
         UserError: the file cannot be written.
     """
-    with whole_file(path) as file:
+    with atomic_write(path) as file:
         file.writelines(file_of(report))
     for warning in warnings_of_size([path], path.name):
         sys.stderr.write(plain(f"turncheck: warning: {warning}\n"))
@@ -113,7 +113,7 @@ def write_own(folder: Path, renderings: Iterable[Rendered]) -> list[Path]:
 
 def _write_below(folder: Path, rendered: Rendered) -> Path:
     path = folder.joinpath(*_ensure_below(rendered).parts)
-    with whole_file(path) as file:
+    with atomic_write(path) as file:
         file.writelines(rendered.pieces)
     return path
 

@@ -70,7 +70,7 @@ def publish_all(publishers: Iterable[Publisher], say: Callable[[str], None]) -> 
     return failed
 
 
-class Place(Struct, frozen=True):
+class PublishTarget(Struct, frozen=True):
     """Where a result is published: on which host, on which pull request (or why on none), and as which run's.
 
     ``say`` takes a level (``notice``, ``warning``) and a text, ``annotate`` a line of the log.
@@ -110,7 +110,7 @@ class Publishing(Struct):
     result: Result
     folder: Path
     settings: Settings
-    place: Place
+    place: PublishTarget
     artifacts: Artifacts | str | None = None
     artifact_url: str = ""
     page_url: str = ""
@@ -327,7 +327,7 @@ def publish(result: Result, folder: Path, settings: Settings, host: Host, write:
         host: where this run is.
         write: prints to the log.
     """
-    place = Place.of_this_run(host, write)
+    place = PublishTarget.of_this_run(host, write)
     publishing = Publishing(result, folder, settings, place, artifacts=host.artifacts(write))
     publishing.publish()
     return publishing

@@ -38,7 +38,19 @@ from turncheck.render.entries import (
     number_of_tests,
 )
 from turncheck.render.lists import MISUNDERSTOOD, Lists
-from turncheck.render.spans import BUILT, Code, Entry, Line, NeutralSection, Place, Prose, Said, Section, line, listed
+from turncheck.render.spans import (
+    BUILT,
+    Code,
+    Entry,
+    Line,
+    NeutralSection,
+    PlaceSpan,
+    Prose,
+    Said,
+    Section,
+    line,
+    listed,
+)
 from turncheck.render.wording.changes import threshold_in_words
 from turncheck.render.wording.newly_judged import WHAT, mostly_wrong
 
@@ -84,7 +96,7 @@ def _cut(intent: CutIntent) -> Entry:
     spans = line(
         Code(intent.intent), f": {count(intent.now, 'training sentence')}, {intent.base:,} on the base{unjudged}"
     )
-    return Entry(spans, Place(intent.location, not intent.now) if intent.location else None)
+    return Entry(spans, PlaceSpan(intent.location, not intent.now) if intent.location else None)
 
 
 def _stripped(intent: StrippedIntent) -> Entry:
@@ -98,7 +110,9 @@ def _stripped(intent: StrippedIntent) -> Entry:
     ]
     parts = [lost.format(of=f" of {count(intent.base, 'annotation')}"), *(other.format(of="") for other in others)]
     words = f": {', '.join(parts)}, in {count(intent.sentences, 'sentence')}: "
-    return Entry(line(Code(intent.intent), words, types, line("; now ", now) if now else ()), Place(intent.location))
+    return Entry(
+        line(Code(intent.intent), words, types, line("; now ", now) if now else ()), PlaceSpan(intent.location)
+    )
 
 
 def _lost(intent: LessUnderstood) -> Entry:
@@ -126,7 +140,7 @@ def _removed(part: ChangedPart) -> Entry:
         else ""
     )
     spans = line(f"{SINGULAR.get(part.kind, 'part')} ", Code(part.name), lost)
-    return Entry(spans, Place(part.location, on_base=part.change == "removed"))
+    return Entry(spans, PlaceSpan(part.location, on_base=part.change == "removed"))
 
 
 def reached(lists: Lists, compared: Comparison) -> Iterable[NeutralSection]:

@@ -32,7 +32,7 @@ from turncheck.render.spans import (
     Entry,
     Line,
     NeutralSection,
-    Place,
+    PlaceSpan,
     Prose,
     Row,
     Section,
@@ -521,7 +521,9 @@ def _unclear(cases: Sequence[CaseResult]) -> list[Entry]:
     if not apart:
         return found
     shown = [
-        line(Code(case.name), ": ", Prose(case.reason or "", 120, names_paths=True), " (", Place(case.location), ")")
+        line(
+            Code(case.name), ": ", Prose(case.reason or "", 120, names_paths=True), " (", PlaceSpan(case.location), ")"
+        )
         for case in apart[:_MOST_PLACES]
     ]
     more = f" and {len(apart) - _MOST_PLACES:,} more" if len(apart) > _MOST_PLACES else ""
@@ -557,7 +559,7 @@ def _by_reason(cases: Iterable[tuple[str, CaseResult]], what: str, hint: Line = 
 
 def _where(places: Sequence[Location]) -> Line:
     more = f" and {len(places) - _MOST_PLACES:,} more" if len(places) > _MOST_PLACES else ""
-    return line(" (", listed([line(Place(place)) for place in places[:_MOST_PLACES]]), f"{more})")
+    return line(" (", listed([line(PlaceSpan(place)) for place in places[:_MOST_PLACES]]), f"{more})")
 
 
 def _failures(lists: Lists, report: Report) -> Iterable[NeutralSection]:

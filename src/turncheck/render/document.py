@@ -19,7 +19,7 @@ from turncheck.render.wording.tests import joined
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from turncheck.comparison.model import Comparison, Way
+    from turncheck.comparison.model import BaselineSource, Comparison
     from turncheck.render.links import Links
     from turncheck.render.wording.verdict import Verdict
     from turncheck.report.model import Report, Unread
@@ -87,7 +87,7 @@ def _title(report: Report, verdict: Verdict) -> Entry:
     return Entry(spans, sign="failed" if not verdict.passed else "passed" if calm else "caution")
 
 
-_WAYS: Final[dict[Way, str]] = {
+_WAYS: Final[dict[BaselineSource, str]] = {
     "artifact": "the report of an earlier run",
     "git": "evaluated here, from git",
     "tarball": "evaluated here, from the repository's archive",
@@ -138,8 +138,8 @@ def _baseline(comparison: Comparison | None, links: Links) -> Entry:
     if used.run_id:
         run = Link(line("run ", Code(used.run_id, 20)), links.run_page(used.run_id))
         parts = line(parts, " (", run, ")")
-    if used.passed_over:
-        parts = line(parts, "; artifacts skipped: ", Prose(used.passed_over))
+    if used.skipped_artifacts:
+        parts = line(parts, "; artifacts skipped: ", Prose(used.skipped_artifacts))
     return Entry(line(parts, "."), below=warnings)
 
 

@@ -14,7 +14,7 @@ from turncheck.messages.phrasing import count
 from turncheck.render import phrases
 from turncheck.render.case_keys import key_of_sentence, key_of_test, key_of_text
 from turncheck.render.cause_entries import causes_of, causes_of_finding
-from turncheck.render.spans import PROSE_LIMIT, Code, Entry, Line, Place, Prose, Said, at, line, listed
+from turncheck.render.spans import PROSE_LIMIT, Code, Entry, Line, PlaceSpan, Prose, Said, at, line, listed
 from turncheck.render.strength_text import variant_line
 from turncheck.render.wording.newly_judged import WHAT, details, outcome_in_words
 from turncheck.render.wording.repeats import runs_in_words
@@ -305,7 +305,7 @@ def findings(
     tests = [_named_test(*test) for test in because]
     below = [replace(test, line=line("fails because of it: ", *test.line)) for test in tests]
     below += causes_of_finding(first) if isinstance(first, changes.FindingChange) else []
-    below += [] if others else [Entry(place=Place(location)) for location in first.others]
+    below += [] if others else [Entry(place=PlaceSpan(location)) for location in first.others]
     together = _TOGETHER.get(first.code) if len(found) > _MOST_SHOWN else None
     limit = _LONGEST_OF_MANY if together else PROSE_LIMIT
     below += [Entry(line(_message(finding, limit)), at(finding.location)) for finding in others]
@@ -403,7 +403,7 @@ def _first(gate: GateResult) -> Line:
     first = gate.first_cause
     if first is None:
         return ()
-    place = line(" · ", Place(first.location)) if first.location else ()
+    place = line(" · ", PlaceSpan(first.location)) if first.location else ()
     return line(": ", Prose(first.what, 200, names_paths=True), place, gate.and_more)
 
 
@@ -413,7 +413,9 @@ def consequences(gates: Sequence[GateResult]) -> Entry:
     locations = {cause.location for gate in gates for cause in gate.failed_by}
     location = locations.pop() if len(locations) == 1 else None
     followed = listed(line(Code(name)) for name in dict.fromkeys(gate.follows for gate in gates if gate.follows))
-    because = line("because of ", Place(location), ", above") if location else line("because of ", followed, ", above")
+    because = (
+        line("because of ", PlaceSpan(location), ", above") if location else line("because of ", followed, ", above")
+    )
     verb = "fails" if len(gates) == 1 else "fail"
     return Entry(line(names, f" {verb} ", because), sign="failed")
 

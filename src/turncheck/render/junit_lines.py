@@ -11,7 +11,7 @@ from turncheck.comparison.cases import judged_again, misparsed_messages
 from turncheck.comparison.misunderstood import confidence_of, expected_and_predicted, understanding_in_words
 from turncheck.messages.plain_text import ELLIPSIS, one_line, without_controls
 from turncheck.render import phrases
-from turncheck.render.spans import Place, line, plain
+from turncheck.render.spans import PlaceSpan, line, plain
 from turncheck.render.wording.repeats import runs_in_words
 from turncheck.report.model import BatchCase, CaseResult, Misunderstanding, NluPrediction, StoryResult, StoryStep
 
@@ -65,7 +65,7 @@ def misparsed_lines(rooted: PathResolver, sentences: Iterable[Misunderstanding],
     for sentence in sentences:
         near = [phrases.nearest(near.text, near.intent, near.location) for near in sentence.neighbours[:1]]
         wrong = phrases.understood_as(sentence.text, *expected_and_predicted(sentence), case=case)
-        spans = line(Place(sentence.location), ": ", wrong, phrases.confidence_text(confidence_of(sentence)), *near)
+        spans = line(PlaceSpan(sentence.location), ": ", wrong, phrases.confidence_text(confidence_of(sentence)), *near)
         lines.append(plain(spans, rooted.location))
     return lines
 

@@ -88,7 +88,7 @@ def main_metrics(report: Report, comparison: Comparison | None) -> list[MainMetr
                 subject=subject,
                 base=base,
                 now=now,
-                change=change_of(delta) if delta and not _of_others(delta, comparison) else "",
+                change=change_of(delta) if delta and not _is_incomparable(delta, comparison) else "",
                 mark=_mark_of_tests(delta, current) if delta else "",
                 name=name,
                 note=new.get(name)
@@ -114,7 +114,7 @@ def main_metrics(report: Report, comparison: Comparison | None) -> list[MainMetr
     return rows
 
 
-def _others(name: str) -> tuple[str, ...]:
+def _complementary_counts(name: str) -> tuple[str, ...]:
     """What is counted besides a figure."""
     metric = metrics.known_metric(name)
     return metric.of if metric is not None else ()
@@ -132,7 +132,7 @@ def _tests_ran(report: Report) -> bool:
     return ran and metrics.has_reach(report) and not faults_of(report)
 
 
-def _of_others(delta: metrics.MetricDelta, comparison: Comparison | None) -> bool:
+def _is_incomparable(delta: metrics.MetricDelta, comparison: Comparison | None) -> bool:
     """Whether the figures are measured on different sentences in different ways, so that they cannot be compared."""
     return comparison is not None and comparison.other_mode and not is_counted(delta)
 
@@ -174,7 +174,7 @@ def _mark_of_tests(delta: metrics.MetricDelta, current: dict[str, metrics.Measur
 
 def change_of(delta: metrics.MetricDelta) -> str:
     """The difference between the two figures beside it; in words if the tests differ."""
-    if _others(delta.name) and (delta.shared is not None or not mark(delta) or _by_sentences(delta)):
+    if _complementary_counts(delta.name) and (delta.shared is not None or not mark(delta) or _by_sentences(delta)):
         return ""
     base, value = delta.sides
     return "" if base is None or value is None else change(base, value, delta.kind)
@@ -182,7 +182,7 @@ def change_of(delta: metrics.MetricDelta) -> str:
 
 def is_on_shared(delta: metrics.MetricDelta) -> bool:
     """Whether the figures that are shown do not cover all sentences."""
-    return not _others(delta.name) and displayed_values(delta) != (
+    return not _complementary_counts(delta.name) and displayed_values(delta) != (
         _shown(delta.base, delta.kind),
         _shown(delta.value, delta.kind),
     )
@@ -212,7 +212,7 @@ def sample_size_note(delta: metrics.MetricDelta) -> str:
 
 def _what_became_of_tests(delta: metrics.MetricDelta, comparison: Comparison) -> str:
     """If the sides ran different tests: ``1 broke, 2 new (1 fails), 7 gone``."""
-    if not _others(delta.name):
+    if not _complementary_counts(delta.name):
         return ""
     tests = _TESTS[delta.name](comparison)
     parts = []
@@ -243,7 +243,7 @@ def _changed_sides(tests: ChangedCases, *, as_written: bool) -> Iterable[tuple[i
 
 def _any(name: str, current: dict[str, metrics.Measured], deltas: dict[str, metrics.MetricDelta]) -> bool:
     """Whether there is anything to count: warnings at all, tests that ran."""
-    return any(_counts(counted, current, deltas) for counted in (name, *_others(name)))
+    return any(_counts(counted, current, deltas) for counted in (name, *_complementary_counts(name)))
 
 
 def _differs_as_written(current: dict[str, metrics.Measured], deltas: dict[str, metrics.MetricDelta]) -> bool:
@@ -305,7 +305,7 @@ def _now(name: str, current: dict[str, metrics.Measured]) -> str:
         section = f"{name.partition('.')[0]}."
         return "not judged" if any(other.startswith(section) for other in current) else "not run"
     shown = figure(metric.value, metric.kind)
-    others = [current[name].value for name in _others(metric.name) if name in current]
+    others = [current[name].value for name in _complementary_counts(metric.name) if name in current]
     return f"{shown}/{figure(metric.value + sum(others), 'count')}" if others else shown
 
 
@@ -313,13 +313,17 @@ def _base(delta: metrics.MetricDelta | None, deltas: dict[str, metrics.MetricDel
     if delta is None or delta.base is None:
         return "–"
     shown = figure(delta.base, delta.kind)
-    others = [deltas[name].base or 0 for name in _others(delta.name) if name in deltas]
+    others = [deltas[name].base or 0 for name in _complementary_counts(delta.name) if name in deltas]
     return f"{shown}/{figure(delta.base + sum(others), 'count')}" if others else shown
 
 
 def _by_sentences(delta: metrics.MetricDelta) -> bool:
     """Whether tests moved only because of how sentences are understood, so that the verdict is about the sentences."""
-    return bool(_others(delta.name)) and delta.significance is not None and delta.significance.method != "counted"
+    return (
+        bool(_complementary_counts(delta.name))
+        and delta.significance is not None
+        and delta.significance.method != "counted"
+    )
 
 
 def mark(delta: metrics.MetricDelta) -> Mark:

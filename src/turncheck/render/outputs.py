@@ -11,7 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from turncheck import __version__
-from turncheck.comparison.compare import as_compared
+from turncheck.comparison.compare import shown_beside_base
 from turncheck.messages.errors import UserError
 from turncheck.registry import Registry, blamed_on_plugin
 from turncheck.render import gitlab_reports
@@ -106,7 +106,7 @@ def render_documents(
     yield render_document("report.json", report)
     yield render_document("comparison.json", comparison)
     yield render_document("verdict.json", verdict)
-    run = Run(as_compared(report, comparison), comparison, verdict, links)
+    run = Run(shown_beside_base(report, comparison), comparison, verdict, links)
     yield render_junit(run.report, comparison, verdict, links, flavour)
     for name, output in OUTPUTS.items():
         if name in formats:

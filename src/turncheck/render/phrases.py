@@ -11,7 +11,7 @@ from turncheck.comparison.misunderstood import ELSE, expected_and_predicted
 from turncheck.messages.phrasing import count
 from turncheck.render.sinks import terminal
 from turncheck.render.sinks.terminal import text
-from turncheck.render.spans import Code, Line, Place, Prose, Said, line
+from turncheck.render.spans import Code, Line, PlaceSpan, Prose, Said, line
 from turncheck.render.wording.figures import EXPECTED, GOT
 from turncheck.render.wording.tests import names_of
 from turncheck.report.conversations import FALLBACK
@@ -108,7 +108,7 @@ def parse_and_base_parse(said: str, now: str, on_base: str = "") -> Line:
 
 def nearest(text: str, intent: str, location: Location, how: str = "near") -> Line:
     """The training sentence that drew another one away, with its intent and place."""
-    return line(f"; {how} ", Said(text), " (", Code(intent), ", ", Place(location), ")")
+    return line(f"; {how} ", Said(text), " (", Code(intent), ", ", PlaceSpan(location), ")")
 
 
 def confidence_text(confidence: float | None) -> str:

@@ -94,16 +94,16 @@ class Link(Struct, frozen=True):
     url: str | None
 
 
-class Place(Struct, frozen=True):
+class PlaceSpan(Struct, frozen=True):
     """A place in the project; with ``on_base`` it is one in the base that was removed since."""
 
     location: Location
     on_base: bool = False
 
 
-def at(location: Location | None, *, on_base: bool = False) -> Place | None:
+def at(location: Location | None, *, on_base: bool = False) -> PlaceSpan | None:
     """Return a place, if there is one."""
-    return None if location is None else Place(location, on_base)
+    return None if location is None else PlaceSpan(location, on_base)
 
 
 class Change(Struct, frozen=True):
@@ -121,7 +121,7 @@ class Change(Struct, frozen=True):
         return "" if self.difference == "±0" else self.difference, f"same{self.note}"
 
 
-Span = Text | Strong | Term | Code | Prose | Link | Place | Change
+Span = Text | Strong | Term | Code | Prose | Link | PlaceSpan | Change
 Line = tuple[Span, ...]
 
 
@@ -136,7 +136,7 @@ class Entry(Struct, frozen=True):
     """
 
     line: Line = ()
-    place: Place | None = None
+    place: PlaceSpan | None = None
     sign: Sign = ""
     label: str = ""
     outcome: str = ""
@@ -179,7 +179,7 @@ def _plain(span: Span, place: Callable[[Location], object]) -> str:
             return span.quoted(span.text)
         case Link():
             return plain(span.label, place)
-        case Place():
+        case PlaceSpan():
             return str(place(span.location))
         case Change():
             return " ".join(filter(None, span.words))

@@ -14,8 +14,8 @@ from msgspec import Struct, UnsetType
 
 from turncheck.ci.git import find_checkout
 from turncheck.ci.hosts import find_host
-from turncheck.comparison.quarantine import counting_alone, with_results
-from turncheck.messages.errors import CutShortError, EngineError, UserError
+from turncheck.comparison.quarantine import effective_without_base, with_results
+from turncheck.messages.errors import EngineError, MeasurementInterruptedError, UserError
 from turncheck.messages.phrasing import first_line
 from turncheck.project.batch.reader import read_suites
 from turncheck.project.e2e.cases import read_cases
@@ -27,7 +27,7 @@ from turncheck.report.quarantine import Quarantine
 from turncheck.run.assistant import opened_engine
 from turncheck.run.bot_of_base import ensure_token_is_sent_as_on_base
 from turncheck.run.folders import cache_of_command
-from turncheck.run.reading import ensure_possible, read_given, read_tests
+from turncheck.run.reading import ensure_possible, read_configured, read_tests
 from turncheck.run.report_of import project_info, report_of
 from turncheck.settings.file import read_settings_file
 from turncheck.settings.sources import combine
@@ -55,7 +55,7 @@ class PartialResult(Struct, Generic[Measured], frozen=True):
     """The outcome of an evaluation: ``finished`` is all of it or, with ``stopped``, the part until then, if any."""
 
     finished: Measured | None
-    stopped: CutShortError | None = None
+    stopped: MeasurementInterruptedError | None = None
 
     @property
     def reason(self) -> str | None:
@@ -73,17 +73,17 @@ def run_until_failure(evaluate: Callable[[], Measured]) -> PartialResult[Measure
     """Evaluate. Errors that are not the engine's are passed on unchanged."""
     try:
         return PartialResult(evaluate())
-    except CutShortError as error:
+    except MeasurementInterruptedError as error:
         return PartialResult(error.finished, error)
     except (EngineError, KeyboardInterrupt) as error:
-        return PartialResult(None, CutShortError(error))
+        return PartialResult(None, MeasurementInterruptedError(error))
 
 
 def require_same_model(engines: Engine, evaluate: Callable[[], Measured]) -> Measured:
     """Evaluate, and make sure that the engine used the same model throughout.
 
     Raises:
-        CutShortError: it had another model at the end, or could no longer answer.
+        MeasurementInterruptedError: it had another model at the end, or could no longer answer.
     """
     result = evaluate()
     engines.ensure_same_model(result)
@@ -95,11 +95,11 @@ def cause(stopped: UserError) -> str:
     return first_line(stopped.message)
 
 
-def end_with(stopped: CutShortError) -> NoReturn:
+def end_with(stopped: MeasurementInterruptedError) -> NoReturn:
     """End a command whose evaluation was stopped, after all was written.
 
     Raises:
-        CutShortError: the engine failed.
+        MeasurementInterruptedError: the engine failed.
         KeyboardInterrupt: somebody interrupted it.
     """
     if stopped.interrupted:
@@ -238,7 +238,7 @@ def with_quarantine(
     for finding in findings:
         hint = f" {finding.hint}" if finding.hint else ""
         screen.alarm(f"{place(finding.location, str(folder))}: error: {text(f'{finding.message}{hint}', 600)}")
-    counting = counting_alone(file.quarantine, agreed=not find_host(environment).run.of_a_change)
+    counting = effective_without_base(file.quarantine, agreed=not find_host(environment).run.of_a_change)
     if counting.warnings:
         screen.alarm(f"turncheck: warning: {_OF_A_CHANGE}")
     return Quarantined(with_results(report, counting.quarantine), bool(findings))
@@ -299,7 +299,7 @@ def named_tests(folder: Path, project: Path | None = None) -> Iterator[tuple[str
     tests = read_tests(settings)
     yield from ((story.name, story.location.path) for story in tests.stories)
     yield from ((case.name, case.location.path) for case in read_cases(root, tests.e2e).cases)
-    sentences = tests.nlu if tests.nlu is not None else read_given(settings).nlu
+    sentences = tests.nlu if tests.nlu is not None else read_configured(settings).nlu
     yield from ((example.text, example.location.path) for example in sentences.examples)
     for suite in read_suites(root, tests.batch).suites:
         yield from ((case.text, case.location.path) for case in suite.cases)

@@ -32,7 +32,7 @@ from turncheck.project.model import UserStep
 from turncheck.report.causes import Cause, Causes, CausesOfFinding, CausesOfIntent, CausesOfTest, MutualContradiction
 from turncheck.run.assistant import action_server
 from turncheck.run.evaluated_project import slot_order_of
-from turncheck.run.reading import read_given
+from turncheck.run.reading import read_configured
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -72,7 +72,7 @@ def with_causes(report: Report, base: Report, comparison: Comparison, run: RunIn
     words = f"Looking for the causes of {count(number, 'changed result')}"
     try:
         with run.inputs.at_commit(commit) as there, run.screen.step("causes", words):
-            before = read_given(there.inputs.settings, variables=there.inputs.file_variables)
+            before = read_configured(there.inputs.settings, variables=there.inputs.file_variables)
             if before.unreadable or run.project.unreadable:
                 return report
             names = [NewName(one.kind, one.old, one.new, one.location) for one in comparison.renamed]

@@ -19,7 +19,7 @@ from msgspec.structs import replace
 
 from turncheck.comparison.quarantine import with_results
 from turncheck.comparison.understood_differently import Suspects, understood_differently, with_messages
-from turncheck.evaluations.core.misunderstood import as_parse, lacks, with_neighbours
+from turncheck.evaluations.core.misunderstood import as_parse, missing_labels, with_neighbours
 from turncheck.evaluations.kinds import KINDS
 from turncheck.gates.rules import read_rules
 from turncheck.messages.errors import UserError
@@ -37,7 +37,7 @@ from turncheck.run.reading import (
     ensure_assistant_here,
     ensure_something_here,
     file_of_all,
-    read_given,
+    read_configured,
     read_tests,
 )
 from turncheck.run.repeats import ensure_repeats_are_possible
@@ -159,7 +159,11 @@ def _held(case: model.CaseResult, passes: bool | None) -> model.CaseResult:
 
 def _needed(messages: Sequence[model.CaseMessage]) -> tuple[frozenset[str], frozenset[str]]:
     """The intents and entities that were understood before and are not now."""
-    parts = [lacks(message.before, message.understood) for message in messages if message.before and message.understood]
+    parts = [
+        missing_labels(message.before, message.understood)
+        for message in messages
+        if message.before and message.understood
+    ]
     return frozenset().union(*(intents for intents, _ in parts)), frozenset().union(*(names for _, names in parts))
 
 
@@ -312,7 +316,7 @@ def read_all(inputs: Inputs, screen: Console) -> tuple[Inputs, Project, Tests]:
     inputs = dataclasses.replace(inputs, settings=settings)
     read_rules(gate_settings(settings), inputs.rules)  # an invalid gate is reported before anything is trained
     with screen.step("reading", "Reading the project"):
-        project = read_given(settings, variables=inputs.file_variables)
+        project = read_configured(settings, variables=inputs.file_variables)
         ensure_assistant_here(project, as_argument="turncheck run ", all_too=True)
         tests = read_tests(settings, inputs.file_variables)
         ensure_something_here(settings, project, tests)
@@ -355,7 +359,7 @@ def report_without_results(inputs: Inputs, project: Project) -> model.Report:
 
 def _report(inputs: Inputs, project: Project, tests: Tests, run: RunInProgress, screen: Console) -> model.Report:
     settings = inputs.settings
-    sections = {KINDS[name].begins: section for name, section in run.sections.items()}
+    sections = {KINDS[name].metric_prefix: section for name, section in run.sections.items()}
     nlu, core, e2e, batch = (sections.get(name) for name in ("nlu", "core", "e2e", "batch"))
     consistency = project.platform.part("consistency") if project.flows else None
     checked = None if consistency is None else consistency.checked(project, run.cases.cases)

@@ -15,7 +15,7 @@ import msgspec
 from turncheck.ci.base import NO_CHECKOUT, BaseSearch
 from turncheck.ci.git import Checkout, GitError, LinesOfChange, find_checkout
 from turncheck.ci.host import Base, Host
-from turncheck.evaluations.answers import ASKED_HERE, Answers
+from turncheck.evaluations.answers import COMPUTE_LOCALLY, Answers
 from turncheck.messages.errors import UserError
 from turncheck.process.regular_file import file_and_case, read_regular
 from turncheck.project.folder import MAX_FILE_BYTES, ProjectFolder
@@ -105,7 +105,7 @@ class PrecomputedAnswers(msgspec.Struct, frozen=True):
     ``too_many``: whether there were too many sentences and utterances to ask all of them again; ``None``: see here.
     """
 
-    answers: Answers = ASKED_HERE
+    answers: Answers = COMPUTE_LOCALLY
     parts: Mapping[Part, EngineInfo] = msgspec.field(default_factory=dict)
     refused: Mapping[Evaluation, UserError] = msgspec.field(default_factory=dict)
     engines: Callable[[Project], Engine] | None = None

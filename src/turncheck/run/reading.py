@@ -75,7 +75,7 @@ def variables_of(settings: Settings) -> FileVariables:
     return FileVariables(dict(settings.env), os.environ)
 
 
-def read_given(
+def read_configured(
     settings: Settings,
     *,
     endpoints: Path | None = None,
@@ -130,7 +130,7 @@ def file_of_all(root: Path, settings_file: Path | None, read: Iterable[str]) -> 
 def read_tests(settings: Settings, variables: FileVariables | None = None) -> Tests:
     """Read the test sentences and stories that the settings name, else those found in their usual places.
 
-    ``variables`` as in :func:`read_given`.
+    ``variables`` as in :func:`read_configured`.
     """
     root, variables = Path(settings.project), variables or variables_of(settings)
     nlu_paths = [Path(settings.nlu)] if settings.nlu else testfiles.find_test_nlu(root)
@@ -288,12 +288,12 @@ _WIDTH: Final = 600
 
 
 def read_assistant(settings: Settings, *, endpoints: Path | None = None, data: Iterable[str] | None = None) -> Project:
-    """Read the project as :func:`turncheck.run.reading.read_given` does.
+    """Read the project as :func:`turncheck.run.reading.read_configured` does.
 
     Raises:
         UserError: a given path is missing, or the folder is not an assistant that can be read here.
     """
-    project = read_given(settings, endpoints=endpoints, data=data)
+    project = read_configured(settings, endpoints=endpoints, data=data)
     ensure_assistant(project)
     return project
 
@@ -304,7 +304,7 @@ def read_answered_elsewhere(settings: Settings) -> Project:
     Raises:
         UserError: a given path is missing, or the embedded engine has no assistant to train on.
     """
-    return read_assistant(settings) if ENGINES[settings.engine].from_files else read_given(settings)
+    return read_assistant(settings) if ENGINES[settings.engine].from_files else read_configured(settings)
 
 
 def read_dialogue_assistant(settings: Settings, *, endpoints: Path | None = None) -> Project:
@@ -501,7 +501,7 @@ def not_asked(settings: Settings, evaluation: Evaluation) -> Skipped:
     return Skipped(evaluation=evaluation, reason=reason, cause="not requested")
 
 
-def elsewhere(evaluation: Evaluation, project: Project, engines: Engine) -> Skipped | None:
+def skipped_elsewhere(evaluation: Evaluation, project: Project, engines: Engine) -> Skipped | None:
     """If the project's files have no dialogues, there is nothing to test."""
     if project.platform.no_dialogues is None:
         return None
@@ -526,20 +526,22 @@ def _importer_not_run(project: Project) -> str:
 _MISSES: Final = frozenset({PATH_WITHOUT_DATA, "data-not-found"})
 
 
-def impossible(
+def skipped_unsupported(
     evaluation: Evaluation, engines: Engine, lost: Mapping[str, Finding], project: Project, *, in_folds: bool
 ) -> Skipped | None:
     """The engine cannot do it, or a part of the project that it needs cannot be read completely."""
     if loss := before_training.first_unreadable(lost, engines.needs(evaluation, in_folds=in_folds)):
         part, finding = loss
-        return fault_of(evaluation, before_training.cause_of_loss(part, finding), [finding])
+        return skipped_by_fault(evaluation, before_training.cause_of_loss(part, finding), [finding])
     reason_of_engine = engines.capabilities.why_not(evaluation)
     if reason_of_engine == NOTHING_TO_LEARN:
         reason_of_engine += in_vain(project)
     return None if reason_of_engine is None else Skipped(evaluation=evaluation, reason=reason_of_engine)
 
 
-def not_understood(evaluation: Evaluation, project: Project, engines: Engine, *, has_sentences: bool) -> Skipped | None:
+def skipped_without_nlu(
+    evaluation: Evaluation, project: Project, engines: Engine, *, has_sentences: bool
+) -> Skipped | None:
     """Tests whose sentences nothing understands cannot be run: every one would fail for that reason."""
     if not has_sentences or project.nlu.examples or engines.understands:
         return None
@@ -560,10 +562,10 @@ def unreadable(evaluation: Evaluation, findings: Iterable[Finding], *, of: Evalu
     fault = next((finding for finding in findings if finding.severity == "error"), None)
     if fault is None:
         return None
-    return fault_of(evaluation, f"{KINDS[of or evaluation].in_files} cannot be read completely", [fault])
+    return skipped_by_fault(evaluation, f"{KINDS[of or evaluation].in_files} cannot be read completely", [fault])
 
 
-def fault_of(evaluation: Evaluation, cause: str, faults: Sequence[Finding]) -> Skipped:
+def skipped_by_fault(evaluation: Evaluation, cause: str, faults: Sequence[Finding]) -> Skipped:
     """An evaluation that faults keep from running: validation, which lists all, may not have been requested.
 
     A file beyond a limit of ours is no fault of the assistant.
@@ -597,7 +599,7 @@ def refused_training(error: UserError, evaluation: Evaluation, config: Config) -
     """What cannot be trained is a fault at its place or, if none is known, at that of the pipeline or the policies."""
     location = known = None if error.location == NOWHERE else error.location
     if location is None and evaluation != "e2e":
-        location = config.keys.get("pipeline" if KINDS[evaluation].of_pipeline else "policies", config.location)
+        location = config.keys.get("pipeline" if KINDS[evaluation].nlu_only else "policies", config.location)
         location = None if location == NOWHERE else location
     place = f" ({known})" if known else ""
     refused = KINDS[evaluation].refused

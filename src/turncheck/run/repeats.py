@@ -24,7 +24,7 @@ from turncheck.evaluations.answers import units_of
 from turncheck.evaluations.e2e.judging import case_units
 from turncheck.evaluations.kind import FIGURES_OF_RUNS, OF_ONE, OF_RUNS, OF_THREE, REPEATED, section_of
 from turncheck.evaluations.turns import LEAST_TURNS, P95, TURN_FIGURES, too_few_turns
-from turncheck.evaluations.varying.base_runner import OnBase
+from turncheck.evaluations.varying.base_runner import BaseRunner
 from turncheck.evaluations.varying.e2e import turns_of
 from turncheck.evaluations.varying.plan import RepeatedTests, RepeatPlan
 from turncheck.evaluations.varying.repeating import Repeating
@@ -40,7 +40,7 @@ from turncheck.project.project_file import BOTIUM_FILES
 from turncheck.project.quarantine import QUARANTINE_FILE
 from turncheck.report.model import LONGEST_BASE
 from turncheck.run.assistant import asked_at_base, is_same_bot, opened_engine
-from turncheck.run.reading import read_given, read_tests
+from turncheck.run.reading import read_configured, read_tests
 from turncheck.settings.engines import ENGINES
 from turncheck.settings.gates import gate_settings
 from turncheck.settings.repeats import AUTO, MOST_RUNS, ONCE, RepeatRules, repeat_rules
@@ -213,7 +213,7 @@ def repeating(run: RunInProgress, evaluation: Evaluation) -> Iterator[Repeating[
 
 
 @contextmanager
-def engine_of_base(run: RunInProgress, remark: Callable[[str], None]) -> Iterator[OnBase[Engine] | None]:
+def engine_of_base(run: RunInProgress, remark: Callable[[str], None]) -> Iterator[BaseRunner[Engine] | None]:
     """Yield the base as it runs elsewhere, if the settings say where, or as it is started here when it is first asked.
 
     If nobody knows how to ask it where it runs, say so instead.
@@ -231,7 +231,7 @@ def engine_of_base(run: RunInProgress, remark: Callable[[str], None]) -> Iterato
     with opened_engine(
         there, run.project, inputs.environment, run.screen, hosts=inputs.hosts, variables=inputs.file_variables
     ) as engines:
-        yield OnBase(lambda: engines, lambda: run.base_report() is not None)
+        yield BaseRunner(lambda: engines, lambda: run.base_report() is not None)
 
 
 def _as_on_base(run: RunInProgress, there: Settings) -> Settings | None:
@@ -260,10 +260,10 @@ def _can_be_started(run: RunInProgress) -> bool:
     return run.settings.baseline != "none" and run.settings.model is None and has_command
 
 
-def _base_to_start(run: RunInProgress) -> OnBase[Engine] | None:
+def _base_to_start(run: RunInProgress) -> BaseRunner[Engine] | None:
     """Return the assistant of the base, which is started when it is first asked; ``None`` if nobody says how."""
     if run.base_to_start is None and _can_be_started(run):
-        run.base_to_start = OnBase(partial(_started, run), lambda: True)
+        run.base_to_start = BaseRunner(partial(_started, run), lambda: True)
     return run.base_to_start
 
 
@@ -293,7 +293,7 @@ def _opened(run: RunInProgress) -> Engine:
     run.screen.progress(f"The assistant of the base ({commit[:8]}) is trained and started, to be asked in turn")
     at_commit = run.until_its_end.enter_context(run.inputs.at_commit(commit))
     there = at_commit.inputs
-    project = read_given(there.settings, variables=there.file_variables)
+    project = read_configured(there.settings, variables=there.file_variables)
     files = _files_of(run.project, run.settings) | _files_of(project, there.settings)
     _ensure_change_is_its_own(run, at_commit.differing, files)
     opened = opened_engine(

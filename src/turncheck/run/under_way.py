@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from msgspec import structs
 
-from turncheck.evaluations.answers import ASKED_HERE, Answers, DelegatedError, answered
+from turncheck.evaluations.answers import COMPUTE_LOCALLY, Answers, DelegatedError, answered
 from turncheck.evaluations.kinds import KINDS
 from turncheck.evaluations.varying.plan import RepeatPlan
-from turncheck.messages.errors import INTERRUPTED, BeyondLimitError, CutShortError, UserError
+from turncheck.messages.errors import INTERRUPTED, BeyondLimitError, MeasurementInterruptedError, UserError
 from turncheck.messages.phrasing import at_paths, first_line
 from turncheck.process.environment import redact
 from turncheck.project.batch.known import known_names, setting_of
@@ -27,11 +27,11 @@ from turncheck.run.inputs import NONE_PRECOMPUTED, Inputs, PrecomputedAnswers
 from turncheck.run.reading import (
     Tests,
     beyond_limit,
-    fault_of,
-    impossible,
     is_asked,
     not_asked,
     refused_training,
+    skipped_by_fault,
+    skipped_unsupported,
     unreadable,
 )
 from turncheck.run.report_of import now
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
     from turncheck.engines.base import Engine
     from turncheck.evaluations.kind import EvaluationKind
-    from turncheck.evaluations.varying.base_runner import OnBase
+    from turncheck.evaluations.varying.base_runner import BaseRunner
     from turncheck.evaluations.varying.repeating import Repeating
     from turncheck.messages.finding import Finding, Location
     from turncheck.process.screen import Console
@@ -89,7 +89,7 @@ class RunInProgress:
         """Returns what the run is compared with, if there is anything: searched for when it is first asked for."""
         self.base_bot = base_bot
         """Returns the ``bot:`` of a commit, if it is at hand."""
-        self.base_to_start: OnBase[Engine] | None = None
+        self.base_to_start: BaseRunner[Engine] | None = None
         """The assistant of the base, trained and started here when it is first asked: one for all evaluations."""
         self.until_its_end = until_its_end or ExitStack()
         """What is closed at the end of the run."""
@@ -120,7 +120,7 @@ class RunInProgress:
         if needs_engine and self.stopped == INTERRUPTED:
             raise KeyboardInterrupt
 
-    def evaluated(self, evaluation: Evaluation, evaluate: Callable[[], Section]) -> Section | None:
+    def run_or_skip(self, evaluation: Evaluation, evaluate: Callable[[], Section]) -> Section | None:
         """Return the section; if the engine failed, the part until then: nothing runs after it."""
 
         def unless_elsewhere() -> Section | None:
@@ -153,7 +153,7 @@ class RunInProgress:
             self.skip(skipped)
         return result.finished
 
-    def in_one_piece(self, evaluation: Evaluation, measure: Callable[[], Section]) -> Section | None:
+    def as_single_unit(self, evaluation: Evaluation, measure: Callable[[], Section]) -> Section | None:
         """Measure a section whose answer is one unit; a part of it is reported, but kept as nobody's answer."""
         part: Section | None = None
 
@@ -161,18 +161,18 @@ class RunInProgress:
             nonlocal part
             try:
                 return [measure()]
-            except CutShortError as error:
+            except MeasurementInterruptedError as error:
                 part, error.finished = error.finished, None
                 raise
 
         def measured() -> Section:
             try:
                 return answered(self.precomputed.answers, [f"section:{evaluation}"], whole)[0]
-            except CutShortError as error:
+            except MeasurementInterruptedError as error:
                 error.finished = part
                 raise
 
-        return self.evaluated(evaluation, measured)
+        return self.run_or_skip(evaluation, measured)
 
     def why_not(self, evaluation: Evaluation, *, in_folds: bool = False) -> Skipped | None:
         """The reasons that apply to any evaluation with an engine."""
@@ -180,7 +180,7 @@ class RunInProgress:
 
     def not_possible(self, evaluation: Evaluation, *, in_folds: bool = False) -> Skipped | None:
         """The engine cannot do it, or a part of the project that it needs cannot be read completely."""
-        return impossible(evaluation, self.engines, self._lost, self.project, in_folds=in_folds)
+        return skipped_unsupported(evaluation, self.engines, self._lost, self.project, in_folds=in_folds)
 
     @cached_property
     def _lost(self) -> Mapping[str, Finding]:
@@ -198,7 +198,7 @@ class RunInProgress:
         """Other evaluations were requested."""
         return None if is_asked(self.settings, evaluation) else not_asked(self.settings, evaluation)
 
-    def note_part(self, evaluation: Evaluation, findings: Iterable[Finding]) -> None:
+    def record_partial(self, evaluation: Evaluation, findings: Iterable[Finding]) -> None:
         """Record that an evaluation runs without the tests that cannot be read."""
         by_file: dict[str, list[Finding]] = {}
         for finding in findings:
@@ -299,13 +299,13 @@ class SuitesOfRun:
     def refused(self) -> Skipped | None:
         """Return why suites are not run: one has an error, which is reported here too, or there are no cases."""
         if errors := self.read.errors:
-            return fault_of("batch", "the batch suites are faulty", errors)
+            return skipped_by_fault("batch", "the batch suites are faulty", errors)
         if not self.texts:
             return Skipped(evaluation="batch", reason=f"there are no batch suites{at_paths(self.paths)}", no_tests=True)
         return None
 
     def evaluate(
-        self, screen: Console, answers: Answers = ASKED_HERE, repeating: Repeating[Batch] | None = None
+        self, screen: Console, answers: Answers = COMPUTE_LOCALLY, repeating: Repeating[Batch] | None = None
     ) -> Batch:
         """Judge them; see :func:`turncheck.evaluations.batch.suites.evaluate_suites`."""
         from turncheck.evaluations.batch.suites import SuiteRun, evaluate_suites  # as above

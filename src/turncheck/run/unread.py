@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from turncheck.project.e2e.cases import read_cases
 from turncheck.report.model import Unread
-from turncheck.run.reading import read_given, read_tests
+from turncheck.run.reading import read_configured, read_tests
 from turncheck.validation.before_training import all_unreadable
 from turncheck.validation.catalogue import CHECKS
 from turncheck.validation.facts import missing_parts
@@ -31,12 +31,12 @@ def unread_of(project: Project, tests: Tests, of_cases: Iterable[Finding]) -> tu
 
 
 def unread_now(settings: Settings, variables: FileVariables | None) -> tuple[Unread, ...]:
-    """Read what the settings name, only to know what of it cannot be read; ``variables`` as in :func:`read_given`.
+    """Read what the settings name, only to know what of it cannot be read; ``variables`` as in :func:`read_configured`.
 
     Raises:
         UserError: a given path is missing.
     """
-    project, tests = read_given(settings, variables=variables), read_tests(settings, variables)
+    project, tests = read_configured(settings, variables=variables), read_tests(settings, variables)
     return unread_of(project, tests, read_cases(project.root, tests.e2e).findings)
 
 

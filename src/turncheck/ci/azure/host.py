@@ -503,7 +503,7 @@ class Azure(JobHost):
         return self._repository.files_of(commit) if self._repository else None
 
     @cached_property
-    def _earlier_builds(self) -> dict[str, earlier_reports.AskedOnce]:
+    def _earlier_builds(self) -> dict[str, earlier_reports.CachedRuns]:
         """By the name of their artifacts: several assistants of one run look into the same ones."""
         return {}
 
@@ -518,7 +518,7 @@ class Azure(JobHost):
             code = self._repository.path if self._repository else None
             place = f"/{quote(self._project, safe='', errors='replace')}"
             own = variables.number("BUILD_BUILDID")
-            builds = earlier_reports.AskedOnce(BranchBuilds(self._client, place, code, pipeline, artifact_name, own))
+            builds = earlier_reports.CachedRuns(BranchBuilds(self._client, place, code, pipeline, artifact_name, own))
             self._earlier_builds[artifact_name] = builds
         return earlier_reports.Reports(builds, root)
 

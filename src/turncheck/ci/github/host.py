@@ -11,7 +11,7 @@ from msgspec import Struct
 from turncheck.ci import host
 from turncheck.ci.base_files import files_by_api
 from turncheck.ci.comment import StickyComment
-from turncheck.ci.earlier_reports import AskedOnce, Reports
+from turncheck.ci.earlier_reports import CachedRuns, Reports
 from turncheck.ci.github.client import MOST, CheckAnnotation, CheckRun, GitHubClient, post_check_run
 from turncheck.ci.github.code_scanning import upload
 from turncheck.ci.github.context import (
@@ -107,7 +107,7 @@ class GitHub(Runner):
         return self._client(RetryBudget(ASKING))
 
     @cached_property
-    def _earlier_runs(self) -> dict[str, AskedOnce]:
+    def _earlier_runs(self) -> dict[str, CachedRuns]:
         """By the name of their artifacts: several assistants of one run look into the same ones."""
         return {}
 
@@ -181,7 +181,7 @@ class GitHub(Runner):
         if runs is None:
             context = self.context
             workflow, own = context.workflow_path, context.run_number
-            runs = AskedOnce(WorkflowRuns(self._asking, context.repository, workflow, artifact_name, own_run=own))
+            runs = CachedRuns(WorkflowRuns(self._asking, context.repository, workflow, artifact_name, own_run=own))
             self._earlier_runs[artifact_name] = runs
         return Reports(runs, root)
 

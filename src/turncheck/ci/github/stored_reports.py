@@ -249,7 +249,7 @@ def read_run(
 
     # A fork's run may give its workflow any name.
     workflow = run.path.partition("@")[0] if owner == repository else None
-    trusted = earlier_reports.AskedOnce(WorkflowRuns(client, repository, workflow, artifact_name, own_run=run.id))
+    trusted = earlier_reports.CachedRuns(WorkflowRuns(client, repository, workflow, artifact_name, own_run=run.id))
 
     url = pages.run(str(run.id))
     target = target_of_run(client, repository, run)

@@ -270,9 +270,9 @@ class GitLabProject:
         listed = self.client.pages(f"{self._path}/repository/tree", _Entry, needs="the scope `read_api`", **wanted)
         return (entry.path for entry in listed if entry.type != "tree")
 
-    def pipelines(self, job: str, own_pipeline: int | None) -> earlier_reports.AskedOnce:
+    def pipelines(self, job: str, own_pipeline: int | None) -> earlier_reports.CachedRuns:
         """Return the pipelines of branches before this one, and what their jobs of a name left."""
-        return earlier_reports.AskedOnce(BranchPipelines(self.client, self._path, job, own_pipeline))
+        return earlier_reports.CachedRuns(BranchPipelines(self.client, self._path, job, own_pipeline))
 
     def notes(self, number: int, merge_request_url: str) -> MergeRequestNotes:
         """Return the notes of a merge request."""
@@ -502,7 +502,7 @@ class GitLab(host.JobHost):
         return self._project.files_of(commit) if self._project else None
 
     @cached_property
-    def _earlier_pipelines(self) -> earlier_reports.AskedOnce | None:
+    def _earlier_pipelines(self) -> earlier_reports.CachedRuns | None:
         variables = self.variables
         job = variables.text("CI_JOB_NAME")
         return self._project.pipelines(job, variables.number("CI_PIPELINE_ID")) if self._project and job else None

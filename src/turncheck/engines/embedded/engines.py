@@ -127,7 +127,7 @@ class EmbeddedEngine(Engine):
         """It trains on the project's files: those that an evaluation needs must exist and be complete."""
         if self.project.calm is not None and not understands_intents(self.project):
             return frozenset()  # it is not trained at all
-        needed = NLU_PARTS if KINDS[evaluation].of_pipeline else DIALOGUE_PARTS | {"pipeline"}
+        needed = NLU_PARTS if KINDS[evaluation].nlu_only else DIALOGUE_PARTS | {"pipeline"}
         return needed if in_folds else needed | {"sentences"}
 
     def make_ready(self, parts: Sequence[Part], screen: Console, ensure: Callable[[], None]) -> None:

@@ -24,7 +24,7 @@ from turncheck import __version__
 from turncheck.messages.errors import UserError
 from turncheck.messages.finding import Location
 from turncheck.process.cache import MOST_BYTES, Cache
-from turncheck.process.output_files import whole_file
+from turncheck.process.output_files import atomic_write
 from turncheck.process.packed import BoundedGzip, UnpacksToTooMuchError
 from turncheck.process.regular_file import open_regular
 from turncheck.project import model
@@ -265,7 +265,7 @@ def write_model(
     }
     content = json.dumps(manifest, indent=1, sort_keys=True).encode()
     with (
-        whole_file(path) as raw,
+        atomic_write(path) as raw,
         gzip.GzipFile(fileobj=raw, mode="wb", filename="", mtime=0) as packed,
         tarfile.open(fileobj=packed, mode="w", format=tarfile.PAX_FORMAT) as archive,
     ):

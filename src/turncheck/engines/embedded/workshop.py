@@ -44,7 +44,7 @@ class Understanding(InFront):
 
 
 class EmbeddedWorkshop(Struct, frozen=True):
-    """Trains with this trainer and seed; see :class:`turncheck.engines.base.Workshop`."""
+    """Trains with this trainer and seed; see :class:`turncheck.engines.base.VariantTrainer`."""
 
     trainer: EmbeddedNluTrainer
     seed: int

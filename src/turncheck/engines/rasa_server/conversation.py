@@ -113,7 +113,7 @@ class RasaConversation:
         """Send a message and return the turn. The first one opens the conversation where :meth:`open` did not.
 
         Raises:
-            PassingError: the turn was cut off; it is not known how far it got.
+            TransientError: the turn was cut off; it is not known how far it got.
             EngineError: the server refuses, or has no REST channel.
         """
         if not self._opened:
@@ -255,7 +255,7 @@ class RasaNlu(Struct, frozen=True):
         """Understand each text; several at a time, with the answers in the texts' order.
 
         Raises:
-            CutShortError: the server failed; ``finished`` holds the answers so far.
+            MeasurementInterruptedError: the server failed; ``finished`` holds the answers so far.
         """
         return ask_all(self.client.parse, texts, self.client.at_once)
 

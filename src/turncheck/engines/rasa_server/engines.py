@@ -34,7 +34,7 @@ from turncheck.engines.rasa_server.process import (
 )
 from turncheck.engines.remote import CutError
 from turncheck.evaluations.kinds import KINDS
-from turncheck.messages.errors import CutShortError, EngineError, UserError
+from turncheck.messages.errors import EngineError, MeasurementInterruptedError, UserError
 from turncheck.process.environment import FileVariables, expand, for_child
 from turncheck.process.output_files import temporary_folder
 from turncheck.process.screen import Console, duration
@@ -133,7 +133,7 @@ class RasaEngines(Engine):
     def needs(self, evaluation: Evaluation, *, in_folds: bool = False) -> frozenset[str]:  # noqa: ARG002 - as others
         """Stories and cases are read by the project's domain, if it has one."""
         has_domain = not any(finding.code == "domain-not-found" for finding in self.project.findings)
-        return frozenset({"domain"} if not KINDS[evaluation].of_pipeline and has_domain else ())
+        return frozenset({"domain"} if not KINDS[evaluation].nlu_only and has_domain else ())
 
     def show_progress(self, screen: Console) -> None:
         """Report on this screen which servers are gone, and a training."""
@@ -157,7 +157,7 @@ class RasaEngines(Engine):
         """Make sure that everything so far was measured with the same model.
 
         Raises:
-            CutShortError: a server that was not started here has changed its model, or refuses to say
+            MeasurementInterruptedError: a server that was not started here has changed its model, or refuses to say
                 which; or somebody interrupted it.
         """
         if self._served is None or not isinstance(self.server, RasaClient):
@@ -167,14 +167,14 @@ class RasaEngines(Engine):
         except CutError:  # it is gone, but has answered everything
             return
         except (EngineError, KeyboardInterrupt) as error:
-            raise CutShortError(error, finished) from error
+            raise MeasurementInterruptedError(error, finished) from error
         if now.identity != self._served.identity:
             changed = EngineError(
                 f"the Rasa server at {self.server.name} had another model at the end ({now.identity})"
                 f" than at the beginning ({self._served.identity}): the results mix both",
                 hint="Run again, with a server that keeps its model during the run.",
             )
-            raise CutShortError(changed, finished)
+            raise MeasurementInterruptedError(changed, finished)
 
     def _client(self) -> RasaClient:
         """Return the server, the project's own model loaded.

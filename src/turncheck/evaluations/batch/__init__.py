@@ -80,6 +80,6 @@ BATCH: Final = EvaluationKind(
     tests=("batch case", "batch cases"),
     lost="the batch cases are no longer run",
     refused="the batch suites cannot be run",
-    of_pipeline=True,
+    nlu_only=True,
     why_no_figure=partial(why_no_figure_of_runs, section="batch"),
 )

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from turncheck.messages.phrasing import count
 from turncheck.report.model import Batch, Skipped
-from turncheck.run.reading import not_understood, with_tests
+from turncheck.run.reading import skipped_without_nlu, with_tests
 from turncheck.run.repeats import repeating
 
 if TYPE_CHECKING:
@@ -23,12 +23,12 @@ def measure(run: RunInProgress) -> Batch | None:
     suites = run.suites
     by_sentence = not run.engines.capabilities.answers_suites
     why_not = suites.refused() or run.not_possible("batch")
-    why_not = why_not or not_understood("batch", run.project, run.engines, has_sentences=by_sentence)
+    why_not = why_not or skipped_without_nlu("batch", run.project, run.engines, has_sentences=by_sentence)
     if why_not is not None:
         run.skip(with_tests(why_not, None if suites.read.errors else suites.texts))
         return None
     with run.screen.step("batch", f"Running {count(len(suites.texts), 'batch case')}"):
-        return run.evaluated("batch", lambda: _judged(run))
+        return run.run_or_skip("batch", lambda: _judged(run))
 
 
 def _judged(run: RunInProgress) -> Batch:

@@ -14,13 +14,21 @@ from turncheck.dialogue.events import UserUttered
 from turncheck.dialogue.training import StoryTracker, trackers_of
 from turncheck.engines.base import ask_all
 from turncheck.engines.conversation import Decision, NluEngine, Parse, Policies, PredictedIntent, read_direct_message
-from turncheck.evaluations.answers import ASKED_HERE, Answers, LazyNlu, LazyPolicies, answered, finished_part, units_of
+from turncheck.evaluations.answers import (
+    COMPUTE_LOCALLY,
+    Answers,
+    LazyNlu,
+    LazyPolicies,
+    answered,
+    finished_part,
+    units_of,
+)
 from turncheck.evaluations.core.annotated import AnnotatedText, Entity, annotation, score_policy_entities
 from turncheck.evaluations.core.misunderstood import misunderstandings
 from turncheck.evaluations.core.story_run import Shows, StoryRun, passes_as_written, run_story
 from turncheck.evaluations.nlu.scores import score_pairs
 from turncheck.evaluations.resolved import resolved_story
-from turncheck.messages.errors import CutShortError, EngineError
+from turncheck.messages.errors import EngineError, MeasurementInterruptedError
 from turncheck.messages.phrasing import count
 from turncheck.project.model import Story, UserStep
 from turncheck.report.model import Core, Misunderstanding, StoriesAsWritten, StoryResult
@@ -70,13 +78,13 @@ class StoryJudge(Struct, frozen=True):
         """Return the answer to each story; ``judged`` is called after each.
 
         Raises:
-            CutShortError: as ``evaluate_stories`` does; ``finished`` holds the answers so far, ``None`` for the others.
+            MeasurementInterruptedError: as ``evaluate_stories`` does; ``finished`` holds the answers so far, ``None`` for the others.
         """
         try:
             understood = _understood(asked, self.policies, self.nlu) if self.end_to_end else None
             tokens = _tokens(asked, understood, self.tokenize)
-        except CutShortError as error:
-            raise CutShortError(error) from error  # some sentences were parsed, but no story was judged
+        except MeasurementInterruptedError as error:
+            raise MeasurementInterruptedError(error) from error  # some sentences were parsed, but no story was judged
         # Equal stories may be understood differently, and stories in parallel do not wait for each other.
         can_repeat = understood is None and self.at_once == 1
         times = Counter(tracker.fingerprint for tracker in asked) if can_repeat else Counter[tuple[str, ...]]()
@@ -97,7 +105,7 @@ def judged_elsewhere(
     """Judge stories in batches on the workers.
 
     Raises:
-        CutShortError: as ``evaluate_stories`` does; ``finished`` holds the answers so far, ``None`` for the others.
+        MeasurementInterruptedError: as ``evaluate_stories`` does; ``finished`` holds the answers so far, ``None`` for the others.
     """
     parts = batches(asked, work)
     found: dict[int, list[StoryAnswer]] = {}
@@ -110,7 +118,7 @@ def judged_elsewhere(
         finished: list[StoryAnswer | None] = []
         for number, part in enumerate(parts):
             finished += found.get(number) or [None] * len(part)
-        raise CutShortError(error, finished if found else None) from error
+        raise MeasurementInterruptedError(error, finished if found else None) from error
     return [answer for number in range(len(parts)) for answer in found[number]]
 
 
@@ -241,7 +249,7 @@ def evaluate_stories(
     progress: Callable[[int, int], None] | None = None,
     timed: Callable[[int, float], None] | None = None,
     work: Executor = INLINE,
-    answers: Answers = ASKED_HERE,
+    answers: Answers = COMPUTE_LOCALLY,
 ) -> Core:
     """Judge the test stories.
 
@@ -270,7 +278,7 @@ def evaluate_stories(
     as duplicates.
 
     Raises:
-        CutShortError: the engine failed during the run, or the run was interrupted; ``finished`` holds the stories that
+        MeasurementInterruptedError: the engine failed during the run, or the run was interrupted; ``finished`` holds the stories that
             were judged.
         DelegatedError: other stories are judged elsewhere.
     """
@@ -306,7 +314,7 @@ def evaluate_stories(
     sentences = misunderstandings([one.run.misparsed if nlu is not None else () for one in judged], training)
     if stopped is not None:
         finished = _core(judged, sentences, twice, rasa, *_left(len(everything), len(judged)))
-        raise CutShortError(stopped, finished)
+        raise MeasurementInterruptedError(stopped, finished)
     total = len(trackers.stories) + len(trackers.duplicates)
     return _core(judged, sentences, twice, rasa, *_left(total, len(judged), f"--max-stories {max_stories}"))
 

@@ -11,7 +11,7 @@ from turncheck.messages.phrasing import at_paths, count
 from turncheck.project.model import Story, UserStep
 from turncheck.project.story_sentences import with_story_sentences
 from turncheck.report.model import Core, Skipped
-from turncheck.run.reading import elsewhere, has_text, not_understood, unreadable, with_tests
+from turncheck.run.reading import has_text, skipped_elsewhere, skipped_without_nlu, unreadable, with_tests
 from turncheck.validation.names import learnable
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ def measure(run: RunInProgress) -> Core | None:
     """Judge the stories as users experience them: with their sentences as the engine understands them."""
     stories = run.tests.stories
     listed = [story for story in stories if story.kind == "story"]
-    why_not = run.not_requested("core") or elsewhere("core", run.project, run.engines)
+    why_not = run.not_requested("core") or skipped_elsewhere("core", run.project, run.engines)
     if why_not is None and not listed:
         nothing = (
             "the test files hold rules alone, no stories"
@@ -33,15 +33,15 @@ def measure(run: RunInProgress) -> Core | None:
         why_not = unreadable("core", run.tests.story_findings) or none
     has_sentences = any(map(_has_text, listed))
     why_not = why_not or run.why_not("core")
-    why_not = why_not or not_understood("core", run.project, run.engines, has_sentences=has_sentences)
+    why_not = why_not or skipped_without_nlu("core", run.project, run.engines, has_sentences=has_sentences)
     if why_not is not None:
         whole = not any(finding.severity == "error" for finding in run.tests.story_findings)
         run.skip(with_tests(why_not, [story.name for story in listed] if whole else None))
         return None
-    run.note_part("core", run.tests.story_findings)
+    run.record_partial("core", run.tests.story_findings)
 
     with run.screen.step("core", f"Testing {count(len(listed), 'story', 'stories')}"):
-        return run.evaluated("core", lambda: _judged(run, has_sentences=any(map(_has_text, stories))))
+        return run.run_or_skip("core", lambda: _judged(run, has_sentences=any(map(_has_text, stories))))
 
 
 def _judged(run: RunInProgress, *, has_sentences: bool) -> Core:

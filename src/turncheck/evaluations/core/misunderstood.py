@@ -256,7 +256,7 @@ def _entity(span: EntitySpan) -> PredictedEntity:
     )
 
 
-def lacks(before: StoryParse, understood: StoryParse) -> tuple[frozenset[str], frozenset[str]]:
+def missing_labels(before: StoryParse, understood: StoryParse) -> tuple[frozenset[str], frozenset[str]]:
     """Return the intents and the entities that were understood before and are not now."""
     intents = _intents(before) - _intents(understood)
     return intents, frozenset(span.entity for span in before.entities) - {span.entity for span in understood.entities}

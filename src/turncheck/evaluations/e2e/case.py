@@ -55,13 +55,13 @@ class _NotMet(Struct, frozen=True):
 
 def judge_assertions(
     assertions: Sequence[Assertion], turn: Turn, *, ordered: bool, has_flows: bool = False
-) -> list[steps.Judged]:
+) -> list[steps.StepResult]:
     """Judge the assertions in their order; after the first that fails, the others count as not run.
 
     With ``ordered``, each must be met by an event after that of the previous one. ``has_flows``: the assistant runs
     flows.
     """
-    judged: list[steps.Judged] = []
+    judged: list[steps.StepResult] = []
     position = 0
     failed = False
     for assertion in assertions:
@@ -96,7 +96,7 @@ def _why_not(kind: str, *, has_flows: bool) -> str | None:
     return NOT_IN_TRACKER if kind == CLARIFICATION_CONTAINS else None
 
 
-def _not_run(assertion: Assertion, reason: str) -> steps.Judged:
+def _not_run(assertion: Assertion, reason: str) -> steps.StepResult:
     return _judged(assertion, "skipped", reason)
 
 
@@ -112,7 +112,7 @@ def _judged(
     reason: str | None,
     actual: tuple[str, ...] = (),
     response: str | None = None,
-) -> steps.Judged:
+) -> steps.StepResult:
     expected = steps.json_text(assertion.value)
     step = CaseStep(
         kind=assertion.kind,
@@ -126,11 +126,11 @@ def _judged(
     line = f"{assertion.kind}: {expected}"
     match outcome:
         case "passed":
-            return steps.Judged(step, (f"  {line}",))
+            return steps.StepResult(step, (f"  {line}",))
         case "failed":
-            return steps.Judged(step, (*(f"- {one}" for one in actual), f"+ {line}"))
+            return steps.StepResult(step, (*(f"- {one}" for one in actual), f"+ {line}"))
         case _:
-            return steps.Judged(step, ())
+            return steps.StepResult(step, ())
 
 
 def _check(assertion: Assertion, events: Events, position: int) -> _Met | _NotMet:
@@ -389,7 +389,7 @@ class _Talk:
         self.resolved = resolved
         self.has_flows = has_flows
         self.script = None if case.script is None else _script_run(case.script)
-        self.judged: list[tuple[CaseTurn, list[steps.Judged]]] = []
+        self.judged: list[tuple[CaseTurn, list[steps.StepResult]]] = []
         self.heard: dict[int, StoryParse] = {}
         """What was understood, by turn index."""
         self.opening: TurnTrace | None = None
@@ -548,7 +548,7 @@ class _Talk:
         return tuple(lines[:end] if end else lines)
 
 
-def _explained(judged: steps.Judged, turn: Turn) -> steps.Judged:
+def _explained(judged: steps.StepResult, turn: Turn) -> steps.StepResult:
     """Say with a message that did not come why the turn has none, if the engine knows."""
     step, why = judged.step, turn.stopped or "; ".join(turn.remarks)
     if not (why and judged.failed and step.actual is None and step.kind in _MESSAGES):

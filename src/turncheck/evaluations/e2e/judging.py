@@ -10,10 +10,10 @@ from msgspec import Struct, UnsetType
 from msgspec.structs import replace
 
 from turncheck.engines.base import Workers
-from turncheck.evaluations.answers import ASKED_HERE, Answers, DelegatedError, answers_here, unanswered, units_of
+from turncheck.evaluations.answers import COMPUTE_LOCALLY, Answers, DelegatedError, answers_here, unanswered, units_of
 from turncheck.evaluations.e2e.case import CaseOutcome, CaseRun, run_case, skipped_case
 from turncheck.evaluations.e2e.steps import Exercised, within_limits
-from turncheck.messages.errors import INTERRUPTED, CutShortError, EngineError, PassingError
+from turncheck.messages.errors import INTERRUPTED, EngineError, MeasurementInterruptedError, TransientError
 from turncheck.messages.phrasing import count
 from turncheck.report.model import Attempt, CaseResult, EndToEnd
 from turncheck.work.workplace import Executor, batches
@@ -42,7 +42,7 @@ def evaluate_cases(
     finished: Callable[[CaseResult], None] | None = None,
     timed: Callable[[int, float], None] | None = None,
     *,
-    answers: Answers = ASKED_HERE,
+    answers: Answers = COMPUTE_LOCALLY,
     ended: Callable[[CaseOutcome], None] | None = None,
 ) -> EndToEnd:
     """Run the cases; the results are in the cases' order, whatever the number of workers.
@@ -54,7 +54,7 @@ def evaluate_cases(
     Raises:
         DelegatedError: other cases are run elsewhere.
         UnfitAnswerError: what is known of a case is not the outcome of one run.
-        CutShortError: the engine failed during the run, or the run was interrupted; in ``finished``, cases that were
+        MeasurementInterruptedError: the engine failed during the run, or the run was interrupted; in ``finished``, cases that were
             not run to the end are skipped.
     """
     everything, units = cases, case_units(cases)
@@ -94,9 +94,9 @@ def evaluate_cases(
             ended(outcome)
     section = section_of(outcomes, (INTERRUPTED,) if interrupt is not None else ())
     if interrupt is not None:
-        raise CutShortError(interrupt, section)
+        raise MeasurementInterruptedError(interrupt, section)
     if first_lost is not None:
-        raise CutShortError(lost[first_lost], section)
+        raise MeasurementInterruptedError(lost[first_lost], section)
     if len(here) < len(everything):
         raise DelegatedError
     return section
@@ -185,7 +185,7 @@ def run_unless_lost(
     try:
         try:
             outcome = _run_repeatedly(engine, case, run)
-        except PassingError:
+        except TransientError:
             outcome = _run_repeatedly(engine, case, run, again=True)
     except EngineError as error:
         lost[number] = error
@@ -267,13 +267,13 @@ _MET_BY_SILENCE: Final = frozenset({"bot_did_not_utter", "slot_was_not_set"})
 _ALWAYS_RUN: Final = frozenset({"action_session_start", "action_listen"})
 
 
-def of_one_that_answers(section: EndToEnd) -> EndToEnd:
+def require_any_answer(section: EndToEnd) -> EndToEnd:
     """Return the section, unless cases passed only because the assistant never said or did anything, in any of them.
 
     A single case may expect silence; an assistant that is silent in all of them is not there.
 
     Raises:
-        CutShortError: so it is.
+        MeasurementInterruptedError: so it is.
     """
     ran = [case for case in section.cases if case.outcome in {"passed", "failed", "unclear", "misunderstood"}]
     if not any(case.passed for case in ran) or any(map(_shows_life, ran)):
@@ -283,7 +283,7 @@ def of_one_that_answers(section: EndToEnd) -> EndToEnd:
         f"no reply in any of {count(turns, 'turn')}: the assistant said nothing, so that nothing was tested",
         hint="Is it the right address, and are its replies where they are looked for (`replies` under `bot:`)?",
     )
-    raise CutShortError(error, section)
+    raise MeasurementInterruptedError(error, section)
 
 
 def _shows_life(case: CaseResult) -> bool:
@@ -304,7 +304,7 @@ def run_elsewhere(
     A case in which the engine failed has none: it is run here, which shows why.
 
     Raises:
-        CutShortError: the cluster could not go on, or the run was interrupted; in ``finished``, cases that were not
+        MeasurementInterruptedError: the cluster could not go on, or the run was interrupted; in ``finished``, cases that were not
             run are skipped.
     """
     by_unit = dict(zip(case_units(cases), cases, strict=True))
@@ -316,13 +316,15 @@ def run_elsewhere(
                 outcomes[unit] = outcome
                 answers.keep(unit, outcome)
     except (EngineError, KeyboardInterrupt) as error:
-        stopped = CutShortError(error)
+        stopped = MeasurementInterruptedError(error)
         reason = INTERRUPTED if stopped.interrupted else stopped.message
         known = CasesRun(answers, outcomes)
         all_of_them = [
             known.known(unit) or CaseOutcome(skipped_case(case, reason), Exercised()) for unit, case in by_unit.items()
         ]
-        raise CutShortError(error, section_of(all_of_them, (INTERRUPTED,) if stopped.interrupted else ())) from error
+        raise MeasurementInterruptedError(
+            error, section_of(all_of_them, (INTERRUPTED,) if stopped.interrupted else ())
+        ) from error
     return CasesRun(answers, outcomes)
 
 

@@ -11,14 +11,21 @@ from msgspec import structs
 from turncheck.dialogue.domain import DEFAULT_ACTIONS, DialogueDomain
 from turncheck.evaluations.answers import unanswered
 from turncheck.evaluations.e2e.case import CaseRun
-from turncheck.evaluations.e2e.judging import case_units, evaluate_cases, of_one_that_answers, run_elsewhere
+from turncheck.evaluations.e2e.judging import case_units, evaluate_cases, require_any_answer, run_elsewhere
 from turncheck.evaluations.varying.e2e import evaluate_repeatedly
 from turncheck.messages.phrasing import at_paths, count
 from turncheck.project.e2e.reader import REPEATED, UNKNOWN
 from turncheck.report.model import EndToEnd, Skipped
 from turncheck.run.assistant import action_server, where_actions_are
 from turncheck.run.evaluated_project import slot_order_of
-from turncheck.run.reading import CASES_BELOW, elsewhere, fault_of, has_text, not_understood, with_tests
+from turncheck.run.reading import (
+    CASES_BELOW,
+    has_text,
+    skipped_by_fault,
+    skipped_elsewhere,
+    skipped_without_nlu,
+    with_tests,
+)
 from turncheck.run.repeats import compares_turns, engine_of_base, rules_of, section_of_base, tolerates_worse
 from turncheck.validation.case_names import check_cases
 
@@ -27,7 +34,7 @@ if TYPE_CHECKING:
 
     from turncheck.engines.conversation import ConversationEngine
     from turncheck.evaluations.e2e.case import CaseOutcome
-    from turncheck.evaluations.varying.base_runner import OnBase
+    from turncheck.evaluations.varying.base_runner import BaseRunner
     from turncheck.messages.finding import Finding
     from turncheck.project.e2e.model import E2ECase
     from turncheck.run.under_way import RunInProgress
@@ -37,7 +44,7 @@ def measure(run: RunInProgress) -> EndToEnd | None:
     """Run the cases, custom actions by the action server that the settings or the project name."""
     why_not = run.not_requested("e2e")
     if why_not is None and not run.tests.e2e:
-        why_not = elsewhere("e2e", run.project, run.engines)
+        why_not = skipped_elsewhere("e2e", run.project, run.engines)
     if why_not is None and not run.tests.e2e:
         nothing = "the project has no end-to-end cases"
         if others := run.tests.e2e_elsewhere:
@@ -56,18 +63,18 @@ def measure(run: RunInProgress) -> EndToEnd | None:
     faults = (*read.findings, *checked)
     run.case_findings = faults
     if errors := [fault for fault in faults if fault.severity == "error"]:
-        run.skip(fault_of("e2e", "the end-to-end cases are faulty", errors))
+        run.skip(skipped_by_fault("e2e", "the end-to-end cases are faulty", errors))
         return None
     if not read.cases:
         nothing = f"there are no end-to-end cases{at_paths(run.settings.e2e)}"
         run.skip(Skipped(evaluation="e2e", reason=nothing, no_tests=True))
         return None
     has_sentences = any(has_text(turn.user) for case in read.cases for turn in case.turns)
-    if why_not := not_understood("e2e", run.project, run.engines, has_sentences=has_sentences):
+    if why_not := skipped_without_nlu("e2e", run.project, run.engines, has_sentences=has_sentences):
         run.skip(with_tests(why_not, [case.name for case in read.cases]))
         return None
     with run.screen.step("e2e", f"Running {count(len(read.cases), 'end-to-end case')}"):
-        return run.evaluated("e2e", lambda: of_one_that_answers(_judged(run, read.cases)))
+        return run.run_or_skip("e2e", lambda: require_any_answer(_judged(run, read.cases)))
 
 
 def _as_not_run(finding: Finding) -> Finding:
@@ -88,7 +95,7 @@ def _judged(run: RunInProgress, cases: Sequence[E2ECase]) -> EndToEnd:
     rules = rules_of(run)
     how = CaseRun(slot_order=slot_order_of(settings), workers=max(run.engines.at_once, settings.workers))
     engine: ConversationEngine | None = None
-    on_base: OnBase[ConversationEngine] | None = None
+    on_base: BaseRunner[ConversationEngine] | None = None
     remarks: list[str] = []
     with ExitStack() as stack:
         if unanswered(answers, case_units(cases)):

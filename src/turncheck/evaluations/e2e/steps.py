@@ -32,7 +32,7 @@ NEAR: Final = 0.75
 """Two texts need at least this similarity (0 to 1, by :mod:`difflib`) for their differences to be marked."""
 
 
-class Judged(Struct, frozen=True):
+class StepResult(Struct, frozen=True):
     """A step with its outcome, and its lines in the difference: what was expected, and what was found instead."""
 
     step: CaseStep
@@ -75,10 +75,10 @@ def response_name(event: Mapping[str, Any]) -> str | None:
     return name if isinstance(name, str) else None
 
 
-def judge_steps(expectations: Sequence[Expectation], turn: Turn, slot_order: SlotOrder = "strict") -> list[Judged]:
+def judge_steps(expectations: Sequence[Expectation], turn: Turn, slot_order: SlotOrder = "strict") -> list[StepResult]:
     """Judge the steps of one turn in their order."""
     happened = Happened.in_turn(turn)
-    by_index: dict[int, Judged] = {}
+    by_index: dict[int, StepResult] = {}
     by_index |= _judge_messages(_of_kind(expectations, "bot"), happened.texts, clean)
     by_index |= _judge_messages(_of_kind(expectations, "utter"), happened.responses, str)
     by_index |= _judge_slots(_of_kind(expectations, "slot_was_set"), happened.slots, slot_order)
@@ -103,11 +103,11 @@ def clean(text: str) -> str:
 
 def _judge_messages(
     expected: Sequence[tuple[int, Expectation]], said: Sequence[_Message], compared: Any
-) -> dict[int, Judged]:
+) -> dict[int, StepResult]:
     """Assign each expectation a message of its own; the others are shown next to the remaining messages."""
     left = list(said)
     missing: list[tuple[int, Expectation]] = []
-    judged: dict[int, Judged] = {}
+    judged: dict[int, StepResult] = {}
     for index, expectation in expected:
         found = next((message for message in left if compared(message.said) == compared(expectation.name)), None)
         if found is None:
@@ -130,7 +130,7 @@ def _closest(text: str, left: Sequence[str]) -> str | None:
     return close[0] if close else (left[0] if left else None)
 
 
-def _missing_message(expectation: Expectation, actual: str | None) -> Judged:
+def _missing_message(expectation: Expectation, actual: str | None) -> StepResult:
     shown = f"bot: {one_line(expectation.name)}"
     if actual is None:
         reason = "nothing else was said" if expectation.kind == "bot" else "no other response was said"
@@ -163,9 +163,9 @@ def _without_unseen(text: str) -> str:
 
 def _judge_slots(
     expected: Sequence[tuple[int, Expectation]], slots: Sequence[tuple[str, Any]], order: SlotOrder
-) -> dict[int, Judged]:
+) -> dict[int, StepResult]:
     """With the ``strict`` order, a step is met after the ones right before it; the slots of one step in any order."""
-    judged: dict[int, Judged] = {}
+    judged: dict[int, StepResult] = {}
     before: tuple[int, Expectation] | None = None
     least = reached = 0  # where a slot of this step may be set at the earliest, and the last one that met a step
     for index, expectation in expected:
@@ -202,7 +202,7 @@ def same(expected: Any, actual: Any) -> bool:
     return bool(expected == actual)
 
 
-def _slot_not_as_expected(expectation: Expectation, slots: Sequence[tuple[str, Any]]) -> Judged:
+def _slot_not_as_expected(expectation: Expectation, slots: Sequence[tuple[str, Any]]) -> StepResult:
     values = [value for name, value in slots if name == expectation.name]
     shown = shown_slot(expectation)
     if not values:
@@ -215,7 +215,7 @@ def _slot_not_as_expected(expectation: Expectation, slots: Sequence[tuple[str, A
     return failed(expectation, json_text(actual), reason, compared_lines(line, shown))
 
 
-def _judge_slot_not_set(expectation: Expectation, slots: Sequence[tuple[str, Any]]) -> Judged:
+def _judge_slot_not_set(expectation: Expectation, slots: Sequence[tuple[str, Any]]) -> StepResult:
     against = [value for name, value in slots if _fits(expectation, name, value)]
     if not against:
         return passed(expectation)
@@ -289,7 +289,7 @@ def compared_lines(actual: str, expected: str) -> list[str]:
     return [line.rstrip() for line in difflib.ndiff([actual], [expected])]
 
 
-def passed(expectation: Expectation, response: str | None = None) -> Judged:
+def passed(expectation: Expectation, response: str | None = None) -> StepResult:
     """Return a step that was met; ``response``: the name of the response of the message that met it."""
     line = shown(expectation)
     step = CaseStep(
@@ -299,10 +299,10 @@ def passed(expectation: Expectation, response: str | None = None) -> Judged:
         location=expectation.location,
         response=response,
     )
-    return Judged(step, (f"  {line}",))
+    return StepResult(step, (f"  {line}",))
 
 
-def failed(expectation: Expectation, actual: str | None, reason: str | None, lines: Iterable[str]) -> Judged:
+def failed(expectation: Expectation, actual: str | None, reason: str | None, lines: Iterable[str]) -> StepResult:
     """Return a step that was not met."""
     step = CaseStep(
         kind=expectation.kind,
@@ -312,10 +312,10 @@ def failed(expectation: Expectation, actual: str | None, reason: str | None, lin
         location=expectation.location,
         reason=reason,
     )
-    return Judged(step, tuple(lines))
+    return StepResult(step, tuple(lines))
 
 
-def not_judged(expectation: Expectation, reason: str | None = None) -> Judged:
+def not_judged(expectation: Expectation, reason: str | None = None) -> StepResult:
     """Return a step that was not judged."""
     line = shown(expectation)
     step = CaseStep(
@@ -325,7 +325,7 @@ def not_judged(expectation: Expectation, reason: str | None = None) -> Judged:
         location=expectation.location,
         reason=reason,
     )
-    return Judged(step, (f"  {line}",))
+    return StepResult(step, (f"  {line}",))
 
 
 def _expected(line: str) -> str:

@@ -115,6 +115,6 @@ NLU: Final = EvaluationKind(
     lost="language understanding is no longer judged",
     refused="the NLU pipeline cannot be trained",
     in_files="the test sentences",
-    of_pipeline=True,
+    nlu_only=True,
     why_no_figure=_why_no_figure,
 )

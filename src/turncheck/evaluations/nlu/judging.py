@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from turncheck.engines.conversation import Parse
 from turncheck.evaluations.answers import (
-    ASKED_HERE,
+    COMPUTE_LOCALLY,
     Answers,
     EngineFacts,
     UnfitAnswerError,
@@ -22,7 +22,7 @@ from turncheck.evaluations.answers import (
 )
 from turncheck.evaluations.nlu import remarks, scores
 from turncheck.evaluations.nlu.predictions import (
-    Judged,
+    JudgedSentence,
     Neighbours,
     find_neighbours,
     judge,
@@ -32,7 +32,7 @@ from turncheck.evaluations.nlu.predictions import (
     with_fallbacks,
 )
 from turncheck.evaluations.nlu.splits import FoldRun, Folds, fold_unit, run_folds, stable_folds
-from turncheck.messages.errors import CutShortError
+from turncheck.messages.errors import MeasurementInterruptedError
 from turncheck.messages.phrasing import count
 from turncheck.project.config import DUCKLING_DIMENSIONS
 from turncheck.project.rasa_components import pipeline_of
@@ -93,7 +93,7 @@ def evaluate_held_out(
     trained: Collection[str] | None = None,
     unknown_entities: Mapping[str, str] = NOTHING,
     team_confidences: ConfidenceMap | None = None,
-    answers: Answers = ASKED_HERE,
+    answers: Answers = COMPUTE_LOCALLY,
     repeat: Repeat | None = None,
 ) -> NluMeasurement:
     """Judge test sentences with an existing engine.
@@ -113,7 +113,7 @@ def evaluate_held_out(
     Raises:
         ValueError: there are no test sentences.
         DelegatedError: other sentences are asked elsewhere.
-        CutShortError: the engine failed during the run, or the run was interrupted; ``finished`` is the measurement of
+        MeasurementInterruptedError: the engine failed during the run, or the run was interrupted; ``finished`` is the measurement of
             what the engine had answered.
     """
     if reason := why_not_testable(project, test_data, folds=2):
@@ -127,7 +127,7 @@ def evaluate_held_out(
     def ask(missing: Sequence[int]) -> list[Parse]:
         try:
             parses = engine.parse([examples[index].text for index in missing])
-        except CutShortError:
+        except MeasurementInterruptedError:
             keep_facts()
             raise
         keep_facts()
@@ -135,15 +135,17 @@ def evaluate_held_out(
 
     parses: Sequence[Parse | None]
     repetition: Repetition | None = None
-    stopped: CutShortError | None
+    stopped: MeasurementInterruptedError | None
     if repeat is None:
         units = units_of("sentence", (example.text for example in examples))
         parses, stopped = finished_part(lambda: answered(answers, units, ask, Parse))
     else:
         repetition = repeat(examples, answers, ask)
         parses = repetition.parses
-        stopped = None if repetition.stopped is None else CutShortError(repetition.stopped)
-    judged = [Judged(example, parse) for example, parse in zip(examples, parses, strict=True) if parse is not None]
+        stopped = None if repetition.stopped is None else MeasurementInterruptedError(repetition.stopped)
+    judged = [
+        JudgedSentence(example, parse) for example, parse in zip(examples, parses, strict=True) if parse is not None
+    ]
     if trained is not None:
         kept = tuple(example for example in project.nlu.examples if example.text in trained)
         project = dataclasses.replace(project, nlu=replace(project.nlu, examples=kept))
@@ -168,7 +170,7 @@ def evaluate_held_out(
     if stopped is not None:
         not_run = len(examples) - len(judged)
         left = f"Not run: {not_run} of {count(len(examples), 'sentence')}."
-        raise CutShortError(stopped, _with_remarks(measurement, [left] if not_run else []))
+        raise MeasurementInterruptedError(stopped, _with_remarks(measurement, [left] if not_run else []))
     return measurement
 
 
@@ -183,7 +185,7 @@ def cross_validate(
     progress: Callable[[int, int], None] | None = None,
     unknown_entities: Mapping[str, str] = NOTHING,
     team_confidences: ConfidenceMap | None = None,
-    answers: Answers = ASKED_HERE,
+    answers: Answers = COMPUTE_LOCALLY,
 ) -> NluMeasurement:
     """Judge each of the project's own sentences with an engine that was trained without its fold.
 
@@ -201,7 +203,7 @@ def cross_validate(
     Raises:
         ValueError: there is nothing to judge.
         DelegatedError: other folds are run elsewhere.
-        CutShortError: the engine failed during the run, or the run was interrupted; ``finished`` is the measurement of
+        MeasurementInterruptedError: the engine failed during the run, or the run was interrupted; ``finished`` is the measurement of
             the folds that were done.
     """
     if reason := why_not_testable(project, None, folds=folds):
@@ -229,27 +231,27 @@ def cross_validate(
     measurement = _with_remarks(measurement, remarks.remarks_on_unknown(annotated, unknown_entities))
     if stopped is not None:
         left = f"Not run: {folds - len(runs)} of {count(folds, 'fold')}."
-        raise CutShortError(stopped, _with_remarks(measurement, [left]))
+        raise MeasurementInterruptedError(stopped, _with_remarks(measurement, [left]))
     return measurement
 
 
-def _in_order(examples: Sequence[Example], plan: Folds, runs: Iterable[FoldRun]) -> list[Judged]:
+def _in_order(examples: Sequence[Example], plan: Folds, runs: Iterable[FoldRun]) -> list[JudgedSentence]:
     """Return the sentences of all folds in the order of the examples.
 
     Raises:
         UnfitAnswerError: a fold has more or fewer answers than sentences.
     """
-    placed: dict[int, Judged] = {}
+    placed: dict[int, JudgedSentence] = {}
     for run in runs:
         indexes = plan.judged(run.fold)
         if len(indexes) != len(run.parses):
             raise UnfitAnswerError(fold_unit(run.fold))
         for index, parse in zip(indexes, run.parses, strict=True):
-            placed[index] = Judged(examples[index], parse, run.fold)
+            placed[index] = JudgedSentence(examples[index], parse, run.fold)
     return [placed[index] for index in sorted(placed)]
 
 
-def _wrong(judged: Sequence[Judged]) -> dict[int, str]:
+def _wrong(judged: Sequence[JudgedSentence]) -> dict[int, str]:
     """Return the texts of the misclassified sentences by index."""
     return {place: entry.example.text for place, entry in enumerate(judged) if not entry.correct}
 
@@ -270,7 +272,7 @@ def _with_runs(predictions: Sequence[model.NluPrediction], repetition: Repetitio
 
 def _measure(
     project: Project,
-    judged: Sequence[Judged],
+    judged: Sequence[JudgedSentence],
     neighbours: dict[int, Neighbours],
     *,
     engine_info: model.EngineInfo,
@@ -379,7 +381,7 @@ def _with_dimensions(extractor: str, config: Config, predictions: Sequence[model
 
 
 def _score_entities(
-    judged: Sequence[Judged],
+    judged: Sequence[JudgedSentence],
     predictions: Sequence[model.NluPrediction],
     extractors: Sequence[str],
     left_out: frozenset[str],
@@ -398,7 +400,7 @@ def _score_entities(
 
 
 def _understood(
-    judged: Sequence[Judged], config: Config, team: ConfidenceMap | None, *, in_folds: bool
+    judged: Sequence[JudgedSentence], config: Config, team: ConfidenceMap | None, *, in_folds: bool
 ) -> model.Understood | None:
     own = [judgement_of(entry) for entry in judged]
     if not own:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from turncheck.evaluations.answers import ASKED_HERE, Answers, lazy_nlu
+from turncheck.evaluations.answers import COMPUTE_LOCALLY, Answers, lazy_nlu
 from turncheck.evaluations.nlu.judging import NluMeasurement, cross_validate, evaluate_held_out, why_not_testable
 from turncheck.evaluations.nlu.splits import FoldRun, fold_unit, stable_folds
 from turncheck.evaluations.varying.nlu import repeat_sentences
@@ -19,7 +19,7 @@ from turncheck.process.cache import MOST_BYTES, Cache
 from turncheck.process.packed import gunzip
 from turncheck.process.screen import Console, duration
 from turncheck.report.model import Nlu, Skipped
-from turncheck.run.reading import in_vain, not_understood, unreadable
+from turncheck.run.reading import in_vain, skipped_without_nlu, unreadable
 from turncheck.run.repeats import repeating
 from turncheck.work.workplace import INLINE, Executor
 
@@ -50,15 +50,15 @@ def measure(run: RunInProgress) -> Nlu | None:
         reason += at_paths((run.settings.nlu,))
     if why_not is None and reason:
         why_not = Skipped(evaluation="nlu", reason=reason)
-    why_not = why_not or not_understood("nlu", project, run.engines, has_sentences=tests is not None)
+    why_not = why_not or skipped_without_nlu("nlu", project, run.engines, has_sentences=tests is not None)
     if why_not is not None:
         run.skip(why_not)
         return None
-    run.note_part("nlu", run.tests.nlu_findings)
+    run.record_partial("nlu", run.tests.nlu_findings)
 
     how = "Testing language understanding" if tests else f"Cross-validating in {count(folds, 'fold')}"
     with run.screen.step("nlu", how):
-        measured = run.evaluated("nlu", lambda: _measured(run, tests))
+        measured = run.run_or_skip("nlu", lambda: _measured(run, tests))
     run.measured_engine = measured.engine if measured else None
     return measured.section if measured else None
 
@@ -148,7 +148,7 @@ def measure_held_out(
     project: Project,
     tests: NluData,
     *,
-    answers: Answers = ASKED_HERE,
+    answers: Answers = COMPUTE_LOCALLY,
     pretrained: bool = False,
     trained: Collection[str] | None = None,
     repeat: Repeat | None = None,
@@ -176,7 +176,7 @@ def measure_by_folds(
     *,
     cache: Cache | None,
     work: Executor,
-    answers: Answers = ASKED_HERE,
+    answers: Answers = COMPUTE_LOCALLY,
     pretrained: bool = False,
 ) -> NluMeasurement:
     """Cross-validate; what earlier runs answered for the same sentences of the project is taken from the cache."""

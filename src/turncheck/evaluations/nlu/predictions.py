@@ -131,7 +131,7 @@ RANKING_LENGTH: Final = 3
 """As much as a reader looks at; complete rankings would make up most of the report."""
 
 
-class Judged(Struct, frozen=True):
+class JudgedSentence(Struct, frozen=True):
     """A sentence, its parse, and the fold that judged it."""
 
     example: Example
@@ -160,7 +160,7 @@ def shortened(parse: Parse) -> Parse:
 
 
 def judge(
-    judged: Judged, neighbours: Sequence[tuple[int, float]] = (), *, without: frozenset[str] = frozenset()
+    judged: JudgedSentence, neighbours: Sequence[tuple[int, float]] = (), *, without: frozenset[str] = frozenset()
 ) -> model.NluPrediction:
     """Convert one sentence for the report; ``without`` names extractors whose entities are left out."""
     example, parse = judged.example, judged.parse
@@ -189,7 +189,7 @@ def judge(
     )
 
 
-def judgement_of(judged: Judged) -> Judgement:
+def judgement_of(judged: JudgedSentence) -> Judgement:
     """Return what the fallback's figures need. A sentence that was not understood at all counts as a fallback."""
     intent, ranking, fallback = before_fallback(judged.parse)
     margin = ranking[0].confidence - ranking[1].confidence if len(ranking) > 1 else None

@@ -40,5 +40,5 @@ ROBUSTNESS: Final = EvaluationKind(
     not_run="robustness was not measured",
     judges="robustness",
     refused="the test sentences cannot be varied",
-    of_pipeline=True,
+    nlu_only=True,
 )

@@ -6,10 +6,10 @@ import hashlib
 import json
 from typing import TYPE_CHECKING
 
-from turncheck.evaluations.answers import ASKED_HERE, Answers
+from turncheck.evaluations.answers import COMPUTE_LOCALLY, Answers
 from turncheck.evaluations.nlu.judging import why_not_testable
 from turncheck.evaluations.nlu.measure import KeptAnswers
-from turncheck.messages.errors import CutShortError
+from turncheck.messages.errors import MeasurementInterruptedError
 from turncheck.report.model import Robustness, Skipped
 from turncheck.run.reading import unreadable
 from turncheck.work.workplace import INLINE, Executor
@@ -39,7 +39,7 @@ def measure(run: RunInProgress) -> Robustness | None:
         run.skip(why_not)
         return None
     with run.screen.step("robustness", "Varying the test sentences"):
-        return run.in_one_piece(
+        return run.as_single_unit(
             "robustness",
             lambda: measure_robustness(
                 run.engines, run.project, tests, run.settings, work=run.work, cache=run.inputs.cache
@@ -60,7 +60,7 @@ def measure_robustness(
 
     Raises:
         UserError: the project's own word lists cannot be read, or it cannot be trained.
-        CutShortError: the engine failed, or the run was interrupted; ``finished`` are the figures until then.
+        MeasurementInterruptedError: the engine failed, or the run was interrupted; ``finished`` are the figures until then.
     """
     from turncheck.evaluations.robustness.robustness import cross_validate_robustness, evaluate_robustness
 
@@ -89,9 +89,9 @@ def _kept(
     # Messages that state their intent are read by the domain, which is only part of the key if a sentence does so.
     outright = any(text.lstrip().startswith("/") for texts in variants.values() for text in texts)
     if cache is None or key is None or outright:
-        return ASKED_HERE
+        return COMPUTE_LOCALLY
     varied = json.dumps([key, list(variants.items())])
-    return KeptAnswers(ASKED_HERE, asked, cache, hashlib.sha256(varied.encode()).hexdigest())
+    return KeptAnswers(COMPUTE_LOCALLY, asked, cache, hashlib.sha256(varied.encode()).hexdigest())
 
 
 def measure_training_sentences(
@@ -101,7 +101,7 @@ def measure_training_sentences(
 
     Raises:
         UserError: the project's own word lists cannot be read, or it cannot be trained.
-        CutShortError: the engine failed, or it was interrupted: with some of the variants nothing can be decided.
+        MeasurementInterruptedError: the engine failed, or it was interrupted: with some of the variants nothing can be decided.
     """
     from turncheck.evaluations.robustness.robustness import evaluate_robustness, training_sentences
 
@@ -111,6 +111,6 @@ def measure_training_sentences(
     try:
         robustness = evaluate_robustness(project, engine, tests, seed=settings.seed)
         return training_sentences(project, tests, robustness, engines.nlu_trainer, settings.seed)
-    except CutShortError as error:
+    except MeasurementInterruptedError as error:
         error.finished = None
         raise

@@ -13,13 +13,13 @@ from msgspec import Struct, structs
 from msgspec.structs import replace
 
 from turncheck.engines.conversation import InFront, NluEngine, NluTrainer, Parse
-from turncheck.evaluations.answers import ASKED_HERE, Answers, finished_part
+from turncheck.evaluations.answers import COMPUTE_LOCALLY, Answers, finished_part
 from turncheck.evaluations.nlu.predictions import find_neighbours
 from turncheck.evaluations.nlu.scores import before_fallback
 from turncheck.evaluations.nlu.splits import run_folds, stable_folds
 from turncheck.evaluations.robustness.families import FAMILIES, Noise, Sentence
 from turncheck.evaluations.robustness.words import base_language, words_for
-from turncheck.messages.errors import CutShortError, EngineError
+from turncheck.messages.errors import EngineError, MeasurementInterruptedError
 from turncheck.messages.phrasing import count
 from turncheck.project.nlu_data import Example, NluData
 from turncheck.report.model import FailedVariant, NoiseGroup, Robustness, SentenceUnderNoise
@@ -114,7 +114,7 @@ def evaluate_robustness(project: Project, engine: NluEngine, test_data: NluData,
 
     Raises:
         UserError: the project's own word lists cannot be read.
-        CutShortError: the engine failed, or the run was interrupted; ``finished`` are the figures until then.
+        MeasurementInterruptedError: the engine failed, or the run was interrupted; ``finished`` are the figures until then.
     """
     examples = test_data.in_order().examples
     variants = make_variants(examples, project, seed)
@@ -134,27 +134,27 @@ def _in_batches(engine: NluEngine, texts: Sequence[str]) -> list[Parse | None]:
     """Parse texts.
 
     Raises:
-        CutShortError: the engine failed, or the run was interrupted; ``finished`` are the parses until then.
+        MeasurementInterruptedError: the engine failed, or the run was interrupted; ``finished`` are the parses until then.
     """
     parses: list[Parse | None] = []
     for start in range(0, len(texts), _BATCH):
         try:
             parses += engine.parse(texts[start : start + _BATCH])
         except (EngineError, KeyboardInterrupt) as error:
-            more = error.finished or () if isinstance(error, CutShortError) else ()
-            raise CutShortError(error, [*parses, *more] or None) from error
+            more = error.finished or () if isinstance(error, MeasurementInterruptedError) else ()
+            raise MeasurementInterruptedError(error, [*parses, *more] or None) from error
     return parses
 
 
-def _until_stopped(section: Robustness, stopped: CutShortError | None, left: str) -> Robustness:
+def _until_stopped(section: Robustness, stopped: MeasurementInterruptedError | None, left: str) -> Robustness:
     """Return the figures.
 
     Raises:
-        CutShortError: they are those of a part; they come with it, and say what is left.
+        MeasurementInterruptedError: they are those of a part; they come with it, and say what is left.
     """
     if stopped is None:
         return section
-    raise CutShortError(stopped, structs.replace(section, remarks=(*section.remarks, left)))
+    raise MeasurementInterruptedError(stopped, structs.replace(section, remarks=(*section.remarks, left)))
 
 
 class _WithVariants(Struct, frozen=True):
@@ -188,7 +188,7 @@ def cross_validate_robustness(
     folds: int = 5,
     seed: int = 42,
     work: Executor = INLINE,
-    answers_about: AnswersAbout = lambda *_: ASKED_HERE,
+    answers_about: AnswersAbout = lambda *_: COMPUTE_LOCALLY,
 ) -> Robustness:
     """Vary the project's own sentences, each of which is parsed by an engine that was trained without its fold.
 
@@ -197,7 +197,7 @@ def cross_validate_robustness(
 
     Raises:
         UserError: the project's own word lists cannot be read, or it cannot be trained.
-        CutShortError: the engine failed, or the run was interrupted; ``finished`` are the figures of the folds that
+        MeasurementInterruptedError: the engine failed, or the run was interrupted; ``finished`` are the figures of the folds that
             were done.
     """
     examples = project.nlu.in_order().examples

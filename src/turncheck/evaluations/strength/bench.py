@@ -14,7 +14,7 @@ from turncheck.engines.action_server.server import NoActionServer
 from turncheck.evaluations.core.judging import evaluate_stories
 from turncheck.evaluations.coverage import Reached, coverage, reached_by_conversations, reached_by_stories
 from turncheck.evaluations.e2e.case import CaseRun, run_case
-from turncheck.evaluations.nlu.predictions import Judged
+from turncheck.evaluations.nlu.predictions import JudgedSentence
 from turncheck.messages.errors import UserError
 from turncheck.project.model import CheckpointStep, Project, Story, UserStep
 from turncheck.validation.names import learnable
@@ -68,7 +68,7 @@ class CaseTest(Struct, frozen=True):
         return Kill("case", self.case.name, self.case.location) if outcome in {"failed", "error"} else None
 
 
-class Bench(Struct, frozen=True):
+class MutationRunner(Struct, frozen=True):
     """What can notice a fault: held-out sentences, stories and cases that pass on the original, and validation.
 
     ``unwalked``: the places of rules and stories that no test walks along.
@@ -83,7 +83,7 @@ class Bench(Struct, frozen=True):
     unwalked: frozenset[Location] = frozenset()
 
 
-def make_bench(original: Trained, tests: ProjectTests, server: ActionServer | None = None) -> Bench:
+def make_bench(original: Trained, tests: ProjectTests, server: ActionServer | None = None) -> MutationRunner:
     """Run the tests on the original, and keep those that pass."""
     server = server or NoActionServer()
     sentences: tuple[Example, ...] = ()
@@ -114,7 +114,7 @@ def make_bench(original: Trained, tests: ProjectTests, server: ActionServer | No
         item.location for kind in ("stories", "rules") for item in items[kind].items if not item.covered
     )
     findings = found_in(original.project, tests)
-    return Bench(sentences, tuple(stories), tuple(cases), tests, findings, server, unwalked)
+    return MutationRunner(sentences, tuple(stories), tuple(cases), tests, findings, server, unwalked)
 
 
 def found_in(project: Project, tests: ProjectTests) -> frozenset[tuple[str, Location, str]]:
@@ -122,7 +122,7 @@ def found_in(project: Project, tests: ProjectTests) -> frozenset[tuple[str, Loca
     return frozenset(map(_finding, _noticed(project, tests)))
 
 
-def new_finding(bench: Bench, project: Project) -> Finding | None:
+def new_finding(bench: MutationRunner, project: Project) -> Finding | None:
     """Return the first error or warning that the original does not have."""
     return next(
         (finding for finding in _noticed(project, bench.tests) if _finding(finding) not in bench.findings), None
@@ -138,7 +138,7 @@ def _finding(finding: Finding) -> tuple[str, Location, str]:
     return finding.code, finding.location, finding.message
 
 
-def sentence_kill(bench: Bench, trained: Trained, touched: frozenset[str]) -> Kill | None:
+def sentence_kill(bench: MutationRunner, trained: Trained, touched: frozenset[str]) -> Kill | None:
     """Return the first held-out sentence that is right on the original and wrong here; touched labels come first."""
     if trained.nlu is None:
         return None
@@ -150,7 +150,7 @@ def sentence_kill(bench: Bench, trained: Trained, touched: frozenset[str]) -> Ki
 
 def _is_right(example: Example, parse: Parse) -> bool:
     """Whether intent, entities and the chosen response are as annotated."""
-    if not Judged(example, parse).correct:
+    if not JudgedSentence(example, parse).correct:
         return False
     wanted = {
         (entity.start, entity.end, entity.entity, entity.role, entity.group, str(entity.value))

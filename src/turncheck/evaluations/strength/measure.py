@@ -14,11 +14,11 @@ from msgspec import Struct
 from turncheck.engines.action_server.server import NoActionServer
 from turncheck.evaluations.strength.behaviour import Behaviour
 from turncheck.evaluations.strength.bench import (
-    Bench,
     CaseTest,
     Kill,
     Lines,
     Mutant,
+    MutationRunner,
     StoryTest,
     make_bench,
     new_finding,
@@ -26,7 +26,7 @@ from turncheck.evaluations.strength.bench import (
 )
 from turncheck.evaluations.strength.candidates import Candidates
 from turncheck.evaluations.strength.faults import mutants_of
-from turncheck.messages.errors import CutShortError, EngineError, MachineError, UserError
+from turncheck.messages.errors import EngineError, MachineError, MeasurementInterruptedError, UserError
 from turncheck.process.one_thread import one_thread
 from turncheck.project.config import refused
 from turncheck.report.model import Skipped
@@ -38,7 +38,7 @@ from turncheck.work.workplace import INLINE, Executor
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
-    from turncheck.engines.base import Engine, Trained, Workshop
+    from turncheck.engines.base import Engine, Trained, VariantTrainer
     from turncheck.engines.conversation import ActionServer
     from turncheck.messages.finding import Location
     from turncheck.project.model import Project
@@ -79,7 +79,7 @@ def measure(run: RunInProgress) -> Strength | None:
             )
 
     with run.screen.step("strength", "Trying the tests on mutants"):
-        return run.in_one_piece("strength", all_mutants)
+        return run.as_single_unit("strength", all_mutants)
 
 
 def _unreadable_tests(run: RunInProgress) -> Skipped | None:
@@ -108,7 +108,7 @@ def measure_strength(
 
     Raises:
         UserError: the project cannot be trained.
-        CutShortError: the cluster is gone, or it was interrupted; ``finished`` are the figures until then.
+        MeasurementInterruptedError: the cluster is gone, or it was interrupted; ``finished`` are the figures until then.
     """
     run = StrengthRun(
         seed=settings.seed,
@@ -196,7 +196,9 @@ class Trial(Struct, frozen=True):
     noticed_by: tuple[SuggestedTest, ...] = ()
 
 
-def try_mutant(mutant: Mutant, bench: Bench, behaviour: Behaviour, candidates: Candidates | None = None) -> Trial:
+def try_mutant(
+    mutant: Mutant, bench: MutationRunner, behaviour: Behaviour, candidates: Candidates | None = None
+) -> Trial:
     """Run the tests on a mutant.
 
     Tests that reach what was changed come first. A mutant that no test notices may behave like the original, so that it
@@ -229,7 +231,7 @@ def try_mutant(mutant: Mutant, bench: Bench, behaviour: Behaviour, candidates: C
     return Trial(_result(mutant, kill), noticed_by)
 
 
-def killing_test(mutant: Mutant, trained: Trained, bench: Bench) -> Kill | None:
+def killing_test(mutant: Mutant, trained: Trained, bench: MutationRunner) -> Kill | None:
     """Return the first test that notices a mutant."""
     trains = mutant.operator.trains
     if trains == "nlu" and (kill := sentence_kill(bench, trained, mutant.touched)) is not None:
@@ -279,7 +281,7 @@ class _Trials:
     """All that a worker needs: each worker creates the mutants itself, which takes less time than sending them."""
 
     project: Project
-    bench: Bench
+    bench: MutationRunner
     behaviour: Behaviour
     seed: int
     changed: Lines | None
@@ -293,7 +295,7 @@ class _Trials:
 
 def evaluate_strength(
     project: Project,
-    workshop: Workshop,
+    workshop: VariantTrainer,
     tests: ProjectTests,
     run: StrengthRun,
     *,
@@ -314,7 +316,7 @@ def evaluate_strength(
 
     Raises:
         UserError: the project itself cannot be trained.
-        CutShortError: the cluster is gone, or the run was interrupted; ``finished`` are the figures until then.
+        MeasurementInterruptedError: the cluster is gone, or the run was interrupted; ``finished`` are the figures until then.
     """
     begin = time.monotonic()
     mutants = mutants_of(project, run.seed, run.changed)
@@ -354,7 +356,7 @@ def evaluate_strength(
     section = _section([result.result for result in results], len(numbers) - len(results), run, len(numbers), ended)
     section = msgspec.structs.replace(section, suggested=suggested)
     if stopped is not None:
-        raise CutShortError(stopped, section)
+        raise MeasurementInterruptedError(stopped, section)
     return section
 
 

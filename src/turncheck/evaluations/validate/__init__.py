@@ -42,5 +42,5 @@ VALIDATE: Final = EvaluationKind(
     not_run="the data were not validated",
     judges="the data",
     lost="the data are no longer checked",
-    follows_unknown=", so all errors in the data count as new",
+    without_base_note=", so all errors in the data count as new",
 )

@@ -14,7 +14,7 @@ from turncheck.evaluations.varying.attempts import Answer
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from turncheck.evaluations.varying.attempts import Repeated, Share
+    from turncheck.evaluations.varying.attempts import BudgetShare, RepeatedTest
     from turncheck.settings.repeats import RepeatRules
 
 
@@ -25,10 +25,10 @@ class AllTogether(Generic[Answer]):
     ``is_beside``: whether a test is run on the base as well, which says more than the base's report.
     """
 
-    tests: Sequence[Repeated[Answer]]
+    tests: Sequence[RepeatedTest[Answer]]
     rules: RepeatRules
-    share: Share
-    is_beside: Callable[[Repeated[Answer]], bool]
+    share: BudgetShare
+    is_beside: Callable[[RepeatedTest[Answer]], bool]
     is_open: bool = False
     in_turn: bool = False
     """Whether the base is asked in turn; else its report says how it fares."""
@@ -38,7 +38,7 @@ class AllTogether(Generic[Answer]):
     """Whether more seem to fail, and the base's report has too few runs to tell, whatever is run here."""
 
     @property
-    def members(self) -> list[Repeated[Answer]]:
+    def members(self) -> list[RepeatedTest[Answer]]:
         """The tests that count: what is worse by itself needs no other evidence."""
         return [
             test
@@ -50,7 +50,7 @@ class AllTogether(Generic[Answer]):
         ]
 
     @property
-    def wanted(self) -> list[Repeated[Answer]]:
+    def wanted(self) -> list[RepeatedTest[Answer]]:
         """The tests that are run once more; none if what they say is known."""
         return [test for test in self.members if len(test.runs) < self.rules.most] if self.is_open else []
 
@@ -83,7 +83,7 @@ class AllTogether(Generic[Answer]):
         self.is_cut_off |= self.is_open and self.in_turn and not together.are_enough(pairs, len(tests))
         self.is_open = False
 
-    def worse(self) -> list[Repeated[Answer]]:
+    def worse(self) -> list[RepeatedTest[Answer]]:
         """Return those whose runs differ from the base's beyond chance, though not by as much as they must.
 
         By Holm's method. If all together fail more often, there is a loss, and each is looked at by itself.
@@ -92,7 +92,7 @@ class AllTogether(Generic[Answer]):
         chances.sort(key=lambda one: one[0])
         if self.finds_loss:
             return [test for chance, test in chances if chance <= self.rules.false_alarms]
-        found: list[Repeated[Answer]] = []
+        found: list[RepeatedTest[Answer]] = []
         for chance, test in chances:
             if chance > self._level / max(1, self.share.tests - len(found)):
                 break
@@ -147,7 +147,7 @@ class AllTogether(Generic[Answer]):
         return True
 
 
-def _chance_of_loss(test: Repeated[Answer]) -> float | None:
+def _chance_of_loss(test: RepeatedTest[Answer]) -> float | None:
     """How likely so many runs fail of a test of which nothing more is known; ``None``: there is nothing to compare."""
     if test.verdict is not None or test.is_broken or not (test.failed and test.passed and test.base.runs):
         return None
@@ -155,10 +155,10 @@ def _chance_of_loss(test: Repeated[Answer]) -> float | None:
     return together.p_value_of_losses([stratum], middle=True)
 
 
-def _others(tests: Iterable[Repeated[Answer]]) -> list[Repeated[Answer]]:
+def _others(tests: Iterable[RepeatedTest[Answer]]) -> list[RepeatedTest[Answer]]:
     """What fails in at least half of its runs is found by itself, and no reason to run all others again."""
     return [test for test in tests if 2 * test.failed < len(test.runs)]
 
 
-def _strata(tests: Iterable[Repeated[Answer]]) -> list[together.Stratum]:
+def _strata(tests: Iterable[RepeatedTest[Answer]]) -> list[together.Stratum]:
     return [together.stratum_of(test.runs, test.base.runs) for test in tests]

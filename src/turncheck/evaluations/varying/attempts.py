@@ -86,7 +86,7 @@ class Run(NamedTuple, Generic[Answer]):
     base_turns: tuple[MeasuredTurn, ...] = ()
 
 
-class Asked(Protocol[Answer]):
+class AskFunction(Protocol[Answer]):
     """What runs a test, by its number and that of its run: here, or on the base if that can be asked."""
 
     def __call__(self, number: int, attempt: int) -> Run[Answer]:
@@ -97,7 +97,7 @@ class Asked(Protocol[Answer]):
         """
 
 
-class RepeatedRun(Struct, frozen=True):
+class StoredRun(Struct, frozen=True):
     """One of several runs of a test; ``answer`` is ``None`` if a sentence had none.
 
     ``base``: whether the base passed beside it, if it was asked; ``base_turns``: what its turns took.
@@ -108,13 +108,13 @@ class RepeatedRun(Struct, frozen=True):
     base_turns: tuple[MeasuredTurn, ...] = ()
 
 
-class RepeatedRuns(Struct, frozen=True):
+class StoredRuns(Struct, frozen=True):
     """All runs of a test, in their order; ``why``: why there are no more, unless they say how it fares.
 
-    ``in_turn``: those in turn with the base, see :attr:`Repeated.in_turn`. ``usual``: how many every test got.
+    ``in_turn``: those in turn with the base, see :attr:`RepeatedTest.in_turn`. ``usual``: how many every test got.
     """
 
-    runs: tuple[RepeatedRun, ...]
+    runs: tuple[StoredRun, ...]
     why: str = ""
     in_turn: str = ""
     usual: int = 0
@@ -123,7 +123,7 @@ class RepeatedRuns(Struct, frozen=True):
 # A test in progress, and what all may cost.
 
 
-class Share(Struct, frozen=True):
+class BudgetShare(Struct, frozen=True):
     """What some tests of a run may cost: their share of the budget.
 
     ``tests``: how many share the false alarms, and ``kinds``: of how many kinds they are. ``suffices_for_all``: whether
@@ -138,7 +138,7 @@ class Share(Struct, frozen=True):
 
 
 @dataclass(eq=False)
-class Repeated(Generic[Answer]):
+class RepeatedTest(Generic[Answer]):
     """The runs of one test so far, and what they say. ``turns``: how many messages a run of it sends.
 
     ``known``: its runs, if they were made elsewhere; ``why_known``: why there are no more, unless it was judged.
@@ -295,10 +295,10 @@ class Repeated(Generic[Answer]):
             in_turn=self.in_turn,
         )
 
-    def written(self, of: Callable[[Run[Answer]], Any], why_unclear: str) -> RepeatedRuns:
+    def written(self, of: Callable[[Run[Answer]], Any], why_unclear: str) -> StoredRuns:
         """Return its runs to be judged elsewhere; ``of``: returns what is kept of a run."""
-        runs = tuple(RepeatedRun(of(run), run.base, run.base_turns) for run in self.answers)
-        return RepeatedRuns(runs, self.why_unclear(why_unclear) if self.is_undecided else "", self.in_turn, self.usual)
+        runs = tuple(StoredRun(of(run), run.base, run.base_turns) for run in self.answers)
+        return StoredRuns(runs, self.why_unclear(why_unclear) if self.is_undecided else "", self.in_turn, self.usual)
 
     @property
     def errors_in_words(self) -> str:

@@ -15,7 +15,7 @@ Other = TypeVar("Other")
 
 
 @dataclass(eq=False)
-class OnBase(Generic[Asked]):
+class BaseRunner(Generic[Asked]):
     """What is asked on the base: ``open`` returns it.
 
     ``has_report``: whether there is a report of the base. Then a test that it lacks is not run there: the base lacks
@@ -46,6 +46,6 @@ class OnBase(Generic[Asked]):
                 raise
         return self._opened[0]
 
-    def then(self, ask: Callable[[Asked], Other]) -> OnBase[Other]:
+    def then(self, ask: Callable[[Asked], Other]) -> BaseRunner[Other]:
         """Return what ``ask`` makes of it, as it is when it is first asked for."""
-        return OnBase(lambda: ask(self.engine), self.has_report, self.shares)
+        return BaseRunner(lambda: ask(self.engine), self.has_report, self.shares)

@@ -35,7 +35,7 @@ class RepeatedSuite(Struct, frozen=True):
     """
 
     first: SuiteAnswers
-    utterances: tuple[attempts.RepeatedRuns, ...] = ()
+    utterances: tuple[attempts.StoredRuns, ...] = ()
 
 
 class BatchRepetition(NamedTuple):
@@ -93,21 +93,21 @@ def repeat_utterances(
         answer, why = asked_twice(lambda: ask_one(asked, single[number]))
         return told(number, answer or UtteranceAnswer(error=why or NO_ANSWER.error))
 
-    def test_of(number: int, index: int, place: int) -> attempts.Repeated[_Told]:
+    def test_of(number: int, index: int, place: int) -> attempts.RepeatedTest[_Told]:
         suite = here[index]
         if suite.utterances:
             known = suite.utterances[place]
             runs = [told(number, answer)._replace(base=run.base) for run, answer in _answers(suites[index], known)]
-            return attempts.Repeated(
+            return attempts.RepeatedTest(
                 number, known=runs, why_known=known.why, in_turn=known.in_turn, known_usual=known.usual
             )
-        test: attempts.Repeated[_Told] = attempts.Repeated(number, asked=1)
+        test: attempts.RepeatedTest[_Told] = attempts.RepeatedTest(number, asked=1)
         test.add(told(number, suite.first.answers[place]), usual=True)
         return test
 
     tests = {where: test_of(number, *where) for number, where in enumerate(places) if where[0] in here}
 
-    def find_base(_: Sequence[attempts.Repeated[_Told]]) -> float:
+    def find_base(_: Sequence[attempts.RepeatedTest[_Told]]) -> float:
         known = list(_runs_of_base(how.base()))
         keys = [
             _key(tests[index, place].answers[0].answer.case)
@@ -142,7 +142,7 @@ def _answer(run: attempts.Run[_Told]) -> UtteranceAnswer:
     return run.answer.answer
 
 
-def _answers(suite: Suite, known: attempts.RepeatedRuns) -> list[tuple[attempts.RepeatedRun, UtteranceAnswer]]:
+def _answers(suite: Suite, known: attempts.StoredRuns) -> list[tuple[attempts.StoredRun, UtteranceAnswer]]:
     if not all(isinstance(run.answer, UtteranceAnswer) for run in known.runs) or not known.runs:
         raise UnfitAnswerError(f"suite:{suite.name}")
     return [(run, run.answer) for run in known.runs if isinstance(run.answer, UtteranceAnswer)]
@@ -158,7 +158,7 @@ def _key(case: BatchCase) -> Hashable:
     return case.text, batch_expectation(case)
 
 
-def _result(test: attempts.Repeated[_Told], why_unclear: str) -> BatchCase:
+def _result(test: attempts.RepeatedTest[_Told], why_unclear: str) -> BatchCase:
     """Return a case's result: that of the first run that shows what became of it, with all of its runs.
 
     One whose runs end in errors could not be evaluated: an assistant that is gone must not pass for a chance.

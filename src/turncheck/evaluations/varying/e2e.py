@@ -11,13 +11,21 @@ from msgspec import UnsetType, structs
 from msgspec.structs import replace
 
 from turncheck.comparison.repeats import typical_rate
-from turncheck.evaluations.answers import ASKED_HERE, DelegatedError, UnfitAnswerError, answers_here
+from turncheck.evaluations.answers import COMPUTE_LOCALLY, DelegatedError, UnfitAnswerError, answers_here
 from turncheck.evaluations.e2e.case import CaseOutcome, run_case, skipped_case
 from turncheck.evaluations.e2e.judging import EXPECTS_NOTHING, case_units, section_of
 from turncheck.evaluations.e2e.steps import Exercised
-from turncheck.evaluations.varying.attempts import NO_RUNS, Asked, BaseRuns, Repeated, RepeatedRuns, Run, Share
+from turncheck.evaluations.varying.attempts import (
+    NO_RUNS,
+    AskFunction,
+    BaseRuns,
+    BudgetShare,
+    RepeatedTest,
+    Run,
+    StoredRuns,
+)
 from turncheck.evaluations.varying.rounds import Rounds, raise_if_stopped
-from turncheck.messages.errors import INTERRUPTED, PassingError
+from turncheck.messages.errors import INTERRUPTED, TransientError
 from turncheck.messages.phrasing import first_line
 from turncheck.report.conversations import measured_turns
 
@@ -28,7 +36,7 @@ if TYPE_CHECKING:
     from turncheck.evaluations.answers import Answers
     from turncheck.evaluations.e2e.case import CaseRun
     from turncheck.evaluations.varying.attempts import Sign
-    from turncheck.evaluations.varying.base_runner import OnBase
+    from turncheck.evaluations.varying.base_runner import BaseRunner
     from turncheck.project.e2e.model import E2ECase
     from turncheck.report.model import CaseResult, EndToEnd, Outcome
     from turncheck.settings.repeats import RepeatRules
@@ -105,8 +113,8 @@ def evaluate_repeatedly(
     rules: RepeatRules,
     base: Callable[[], EndToEnd | None],
     *,
-    on_base: OnBase[ConversationEngine] | None = None,
-    share: Share | None = None,
+    on_base: BaseRunner[ConversationEngine] | None = None,
+    share: BudgetShare | None = None,
     tolerates_worse: Callable[[], bool] = lambda: False,
     measures_base: bool = False,
     say: Callable[[str], None] = lambda _: None,
@@ -114,7 +122,7 @@ def evaluate_repeatedly(
     clock: Callable[[], float] = time.monotonic,
     timed: Callable[[int, float], None] | None = None,
     spent: Callable[[int, float], None] = lambda _, __: None,
-    answers: Answers = ASKED_HERE,
+    answers: Answers = COMPUTE_LOCALLY,
 ) -> EndToEnd:
     """Run every case ``first`` times, then those again that failed, until it is known how they fare.
 
@@ -141,13 +149,13 @@ def evaluate_repeatedly(
     Raises:
         DelegatedError: other cases are run elsewhere.
         UnfitAnswerError: what is known of a case is not its runs.
-        CutShortError: the engine failed, or the run was interrupted; ``finished`` has what was measured until then.
+        MeasurementInterruptedError: the engine failed, or the run was interrupted; ``finished`` has what was measured until then.
     """
     units = case_units(cases)
-    own = [(units[index], cases[index], known) for index, known in answers_here(answers, units, RepeatedRuns).items()]
+    own = [(units[index], cases[index], known) for index, known in answers_here(answers, units, StoredRuns).items()]
     tests = [_test(number, *one) for number, one in enumerate(own)]
 
-    def find_base(judged: Sequence[Repeated[CaseOutcome]]) -> float:
+    def find_base(judged: Sequence[RepeatedTest[CaseOutcome]]) -> float:
         there = base()
         results = [(test.judged or [test.answers[0].answer])[0].result for test in judged]
         for test, found in zip(judged, base_runs(results, there, [case.name for case in cases]), strict=True):
@@ -157,11 +165,11 @@ def evaluate_repeatedly(
     def on(asked: ConversationEngine, number: int, attempt: int) -> Run[CaseOutcome]:
         try:
             outcome = run_case(asked, own[number][1], run, attempt)
-        except PassingError:
+        except TransientError:
             outcome = run_case(asked, own[number][1], run, attempt, again=True)
         return _run(outcome)
 
-    def by(asked: ConversationEngine) -> Asked[CaseOutcome]:
+    def by(asked: ConversationEngine) -> AskFunction[CaseOutcome]:
         return partial(on, asked)
 
     def here(number: int, attempt: int) -> Run[CaseOutcome]:
@@ -204,7 +212,7 @@ def evaluate_repeatedly(
     return section
 
 
-def _test(number: int, unit: str, case: E2ECase, known: RepeatedRuns | None) -> Repeated[CaseOutcome]:
+def _test(number: int, unit: str, case: E2ECase, known: StoredRuns | None) -> RepeatedTest[CaseOutcome]:
     if known is not None:
         runs = []
         for run in known.runs:
@@ -212,8 +220,8 @@ def _test(number: int, unit: str, case: E2ECase, known: RepeatedRuns | None) -> 
                 raise UnfitAnswerError(unit)
             known_run = _run(run.answer)._replace(base=run.base, base_turns=run.base_turns)
             runs.append(known_run._replace(seconds=run.answer.seconds or 0.0))
-        return Repeated(number, turns_of(case), runs, known.why, in_turn=known.in_turn, known_usual=known.usual)
-    test: Repeated[CaseOutcome] = Repeated(number, turns_of(case))
+        return RepeatedTest(number, turns_of(case), runs, known.why, in_turn=known.in_turn, known_usual=known.usual)
+    test: RepeatedTest[CaseOutcome] = RepeatedTest(number, turns_of(case))
     if (why_not := _why_not_run(case)) is not None:
         test.is_never_judged = True
         test.add(_run(CaseOutcome(skipped_case(case, why_not), Exercised())), usual=True)
@@ -232,7 +240,7 @@ def _run(outcome: CaseOutcome) -> Run[CaseOutcome]:
     return Run(outcome, _SIGNS.get(result.outcome, "left out"), why=why, turns=measured_turns(result))
 
 
-def _error_of(test: Repeated[CaseOutcome]) -> CaseResult:
+def _error_of(test: RepeatedTest[CaseOutcome]) -> CaseResult:
     """Return the result of a case whose runs end in errors: an assistant that is gone must not pass for a chance."""
     error = next(run.answer.result for run in reversed(test.answers) if run.sign == "error")
     words = test.errors_in_words if test.runs else ""
@@ -240,7 +248,7 @@ def _error_of(test: Repeated[CaseOutcome]) -> CaseResult:
     return structs.replace(error, reason=reason, repeats=test.repeats())
 
 
-def _outcome(case: E2ECase, test: Repeated[CaseOutcome], why_unclear: str, *, is_over: bool) -> CaseOutcome:
+def _outcome(case: E2ECase, test: RepeatedTest[CaseOutcome], why_unclear: str, *, is_over: bool) -> CaseOutcome:
     """Return a case's result: that of the first run that shows what became of it, with all of its runs.
 
     ``is_over``: whether it was run as often as it may be; else one whose few runs ended in an error counts as not run.

@@ -19,9 +19,9 @@ from turncheck.evaluations.answers import (
     first_answers,
     units_of,
 )
-from turncheck.evaluations.nlu.predictions import Judged, shortened
-from turncheck.evaluations.varying.attempts import BaseRuns, Repeated, RepeatedRuns, Run, base_runs, by_key
-from turncheck.messages.errors import CutShortError
+from turncheck.evaluations.nlu.predictions import JudgedSentence, shortened
+from turncheck.evaluations.varying.attempts import BaseRuns, RepeatedTest, Run, StoredRuns, base_runs, by_key
+from turncheck.messages.errors import MeasurementInterruptedError
 from turncheck.messages.phrasing import count
 from turncheck.report.model import Attempt
 
@@ -71,10 +71,10 @@ def repeat_sentences(
     Raises:
         DelegatedError: other sentences are asked elsewhere.
         UnfitAnswerError: what is known of a sentence is not its runs.
-        CutShortError: the engine cannot answer any sentence, or failed where only a part is asked.
+        MeasurementInterruptedError: the engine cannot answer any sentence, or failed where only a part is asked.
     """
     units = units_of("sentence", (example.text for example in examples))
-    own = answers_here(answers, units, RepeatedRuns)
+    own = answers_here(answers, units, StoredRuns)
     begin = time.monotonic()
     first, stopped = first_answers(ask_first, [index for index, known in own.items() if known is None])
     seconds = how.workers * (time.monotonic() - begin) / max(1, len(first))
@@ -95,7 +95,7 @@ def repeat_sentences(
         parse, why = (None, "") if nlu is None else asked_twice(lambda: shortened(nlu.parse([example.text])[0]))
         return _run(example, parse)._replace(why=why)
 
-    def find_base(_: Sequence[Repeated[Parse]]) -> float:
+    def find_base(_: Sequence[RepeatedTest[Parse]]) -> float:
         keys = [(example.text, example.base_intent, example.retrieval_label) for example in examples]
         known = list(_runs_of_base(how.base()))
         found = by_key(keys, known)
@@ -111,7 +111,7 @@ def repeat_sentences(
             answers.keep(units[test.number], written)
     if len(own) < len(examples):
         if rounds.stopped is not None:
-            raise CutShortError(rounds.stopped)
+            raise MeasurementInterruptedError(rounds.stopped)
         raise DelegatedError
     parses = [_shown(examples[test.number], test, is_over=rounds.stopped is None) for test in tests]
     repeats: list[Repeats | Attempt | UnsetType] = [
@@ -126,23 +126,24 @@ def ask_times(
     """Ask for all sentences so many times; the first run that fails shows how a sentence fares.
 
     Raises:
-        CutShortError: the engine failed before it had answered anything.
+        MeasurementInterruptedError: the engine failed before it had answered anything.
     """
     parses: list[list[Parse]] = [[] for _ in examples]
-    stopped: CutShortError | None = None
+    stopped: MeasurementInterruptedError | None = None
     while stopped is None and times:
         times -= 1
         given: Sequence[Parse | None]
         try:
             given = ask(range(len(examples)))
-        except CutShortError as error:
+        except MeasurementInterruptedError as error:
             stopped, given = error, error.finished or ()
         for of_one, parse in zip(parses, given, strict=False):
             of_one.extend([] if parse is None else [parse])
     if stopped is not None and not any(parses):
         raise stopped
     runs = [
-        [Judged(example, parse).correct for parse in of_one] for example, of_one in zip(examples, parses, strict=True)
+        [JudgedSentence(example, parse).correct for parse in of_one]
+        for example, of_one in zip(examples, parses, strict=True)
     ]
     shown = [
         of_one[passed.index(False) if False in passed else 0] if of_one else None
@@ -160,21 +161,21 @@ def _run(example: Example, parse: Parse | None) -> Run[Parse]:
         return Run(_not_understood(example), "error")
     if not example.base_intent:
         return Run(parse, "left out")
-    return Run(parse, "passed" if Judged(example, parse).correct else "failed")
+    return Run(parse, "passed" if JudgedSentence(example, parse).correct else "failed")
 
 
 def _not_understood(example: Example) -> Parse:
     return Parse(example.text, PredictedIntent(None, 0.0))
 
 
-def _test(number: int, example: Example, parse: Parse | None, seconds: float) -> Repeated[Parse]:
-    test: Repeated[Parse] = Repeated(number, asked=1)
+def _test(number: int, example: Example, parse: Parse | None, seconds: float) -> RepeatedTest[Parse]:
+    test: RepeatedTest[Parse] = RepeatedTest(number, asked=1)
     test.add(run := _run(example, parse)._replace(seconds=seconds), usual=True)
     test.is_never_judged = run.sign == "left out"
     return test
 
 
-def _known(number: int, unit: str, example: Example, known: RepeatedRuns) -> Repeated[Parse]:
+def _known(number: int, unit: str, example: Example, known: StoredRuns) -> RepeatedTest[Parse]:
     if not known.runs:
         raise UnfitAnswerError(unit)
     runs = []
@@ -182,7 +183,7 @@ def _known(number: int, unit: str, example: Example, known: RepeatedRuns) -> Rep
         if run.answer is not None and not isinstance(run.answer, Parse):
             raise UnfitAnswerError(unit)
         runs.append(_run(example, run.answer)._replace(base=run.base))
-    return Repeated(number, known=runs, why_known=known.why, in_turn=known.in_turn, known_usual=known.usual)
+    return RepeatedTest(number, known=runs, why_known=known.why, in_turn=known.in_turn, known_usual=known.usual)
 
 
 def _runs_of_base(known: Nlu | None) -> Iterator[tuple[tuple[str, str | None, str | None], BaseRuns]]:
@@ -191,7 +192,7 @@ def _runs_of_base(known: Nlu | None) -> Iterator[tuple[tuple[str, str | None, st
         yield key, base_runs(prediction.repeats, prediction.attempts, passed=prediction.correct)
 
 
-def _shown(example: Example, test: Repeated[Parse], *, is_over: bool) -> Parse | None:
+def _shown(example: Example, test: RepeatedTest[Parse], *, is_over: bool) -> Parse | None:
     """Return the parse that shows how a sentence fares: one that has no answer was not understood.
 
     ``is_over``: whether it was asked as often as it may be; else one without an answer counts as not asked.
@@ -202,7 +203,7 @@ def _shown(example: Example, test: Repeated[Parse], *, is_over: bool) -> Parse |
     return left_out or (_not_understood(example) if is_over or test.is_broken else None)
 
 
-def _remarks(tests: Sequence[Repeated[Parse]], why_no_more: str) -> Iterator[str]:
+def _remarks(tests: Sequence[RepeatedTest[Parse]], why_no_more: str) -> Iterator[str]:
     unclear = [test for test in tests if test.verdict is None and (test.runs or test.errors)]
     for why, number in Counter(test.why_unclear(why_no_more) for test in unclear).items():
         yield f"{count(number, 'sentence')} unclear: {why}."

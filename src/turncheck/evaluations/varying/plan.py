@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from turncheck.evaluations.varying.attempts import Share
+from turncheck.evaluations.varying.attempts import BudgetShare
 from turncheck.settings.repeats import ONCE, RepeatRules
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ class RepeatPlan:
     seconds: float = 0.0
     done: set[Evaluation] = field(default_factory=set)
 
-    def share(self, evaluation: Evaluation) -> Share:
+    def share(self, evaluation: Evaluation) -> BudgetShare:
         """Return what the tests of an evaluation may cost here, and how many tests share the false alarms."""
         left = {name: tests.turns_here for name, tests in self.tests.items() if name not in self.done}
         part = _part_of(evaluation, left)
@@ -60,7 +60,7 @@ class RepeatPlan:
         seconds = max(0.0, self.rules.seconds - self.seconds)
         number = sum(tests.number for tests in self.tests.values())
         for_all = evaluation == "e2e" or not self.too_many
-        return Share(left[evaluation] + int(rest * part), float(seconds * part), number, len(self.tests), for_all)
+        return BudgetShare(left[evaluation] + int(rest * part), float(seconds * part), number, len(self.tests), for_all)
 
     @cached_property
     def _turns_here(self) -> int:

@@ -12,7 +12,7 @@ from turncheck.process.screen import duration
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from turncheck.evaluations.varying.attempts import Repeated
+    from turncheck.evaluations.varying.attempts import RepeatedTest
     from turncheck.settings.repeats import RepeatRules
 
 
@@ -24,12 +24,12 @@ class Left(Struct, frozen=True):
     """
 
     rules: RepeatRules
-    wanted: Sequence[Repeated[Any]]
-    turns_of: Callable[[Repeated[Any]], int]
-    is_run: Callable[[Repeated[Any]], bool]
+    wanted: Sequence[RepeatedTest[Any]]
+    turns_of: Callable[[RepeatedTest[Any]], int]
+    is_run: Callable[[RepeatedTest[Any]], bool]
 
     def in_words(
-        self, tests: Sequence[Repeated[Any]], what: str, workers: int, allowed: int, seconds_left: float
+        self, tests: Sequence[RepeatedTest[Any]], what: str, workers: int, allowed: int, seconds_left: float
     ) -> str:
         """Return how many runs were made, how many tests need more, and how long that takes at the pace so far.
 
@@ -58,7 +58,7 @@ class Left(Struct, frozen=True):
         return f"{count(runs, 'run')}, {count(left, what)} left{words}"
 
 
-def _time_of(tests: Sequence[Repeated[Any]], turns: Sequence[int], workers: int, allowed: int) -> float | None:
+def _time_of(tests: Sequence[RepeatedTest[Any]], turns: Sequence[int], workers: int, allowed: int) -> float | None:
     """How long tests take that have so many turns left each, of which some run at once; ``None``: not known yet."""
     timed = [(test.turns, run.seconds) for test in tests for run in test.answers if run.seconds]
     if not timed:

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from turncheck.engines.base import Engine
-    from turncheck.evaluations.varying.attempts import Answer, Asked, Repeated, Run, Share
-    from turncheck.evaluations.varying.base_runner import OnBase
+    from turncheck.evaluations.varying.attempts import Answer, AskFunction, BudgetShare, RepeatedTest, Run
+    from turncheck.evaluations.varying.base_runner import BaseRunner
     from turncheck.messages.errors import EngineError
     from turncheck.settings.repeats import RepeatRules
 
@@ -31,9 +31,9 @@ class Repeating(Struct, Generic[Section], frozen=True):
 
     rules: RepeatRules
     base: Callable[[], Section | None]
-    on_base: OnBase[Engine] | None = None
+    on_base: BaseRunner[Engine] | None = None
     workers: int = 1
-    share: Share | None = None
+    share: BudgetShare | None = None
     tolerates_worse: Callable[[], bool] = lambda: False
     say: Callable[[str], None] = lambda _: None
     every: float = 0.0
@@ -41,10 +41,10 @@ class Repeating(Struct, Generic[Section], frozen=True):
 
     def rounds(
         self,
-        tests: Sequence[Repeated[Answer]],
+        tests: Sequence[RepeatedTest[Answer]],
         ask: Callable[[Engine, int], Run[Answer]],
         here: Engine,
-        find_base: Callable[[Sequence[Repeated[Answer]]], float],
+        find_base: Callable[[Sequence[RepeatedTest[Answer]]], float],
         *,
         number: int,
         what: str,
@@ -60,7 +60,7 @@ class Repeating(Struct, Generic[Section], frozen=True):
         def on(engine: Engine, number: int, _: int) -> Run[Answer]:
             return ask(engine, number)
 
-        def by(engine: Engine) -> Asked[Answer]:
+        def by(engine: Engine) -> AskFunction[Answer]:
             return partial(on, engine)
 
         there = None if self.on_base is None else self.on_base.then(by)

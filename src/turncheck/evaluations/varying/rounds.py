@@ -13,8 +13,8 @@ from turncheck.comparison import repeats, together
 from turncheck.engines.base import Workers
 from turncheck.evaluations.varying import progress
 from turncheck.evaluations.varying.all_together import AllTogether
-from turncheck.evaluations.varying.attempts import Answer, Asked, Repeated, Run, Share
-from turncheck.messages.errors import INTERRUPTED, CutShortError, EngineError
+from turncheck.evaluations.varying.attempts import Answer, AskFunction, BudgetShare, RepeatedTest, Run
+from turncheck.messages.errors import INTERRUPTED, EngineError, MeasurementInterruptedError
 from turncheck.messages.phrasing import count
 from turncheck.report.repeats import MOST_ERRORS, RUNS_FOR_AN_ERROR, HowRepeated
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from concurrent.futures import Future
 
-    from turncheck.evaluations.varying.base_runner import OnBase
+    from turncheck.evaluations.varying.base_runner import BaseRunner
     from turncheck.settings.repeats import RepeatRules
 
 _MOST_LOST: Final = 0.1
@@ -41,13 +41,13 @@ class Rounds(Generic[Answer]):
     ``say``: is told how far it is. ``clock``: the seconds that have passed.
     """
 
-    tests: Sequence[Repeated[Answer]]
+    tests: Sequence[RepeatedTest[Answer]]
     rules: RepeatRules
-    here: Asked[Answer]
-    find_base: Callable[[Sequence[Repeated[Answer]]], float]
+    here: AskFunction[Answer]
+    find_base: Callable[[Sequence[RepeatedTest[Answer]]], float]
     workers: int = 1
-    on_base: OnBase[Asked[Answer]] | None = None
-    share: Share | None = None
+    on_base: BaseRunner[AskFunction[Answer]] | None = None
+    share: BudgetShare | None = None
     """What they may cost; ``None``: they are all tests of the run."""
     say: Callable[[str], None] = lambda _: None
     clock: Callable[[], float] = time.monotonic
@@ -74,7 +74,7 @@ class Rounds(Generic[Answer]):
     """Why the base is not asked any more."""
     base_errors: list[int] = field(default_factory=list)
     """The test of each run of the base that ended in an error."""
-    base_unanswered: list[Repeated[Answer]] = field(default_factory=list)
+    base_unanswered: list[RepeatedTest[Answer]] = field(default_factory=list)
     """The test of each of these since the base last answered."""
     base_gone: EngineError | None = None
     """Why the base, which had answered, does not any more."""
@@ -139,8 +139,8 @@ class Rounds(Generic[Answer]):
         return self._out_of_budget or f"after {self.rules.most} runs, the most that are allowed"
 
     @property
-    def _allowed(self) -> Share:
-        return self.share or Share(self.rules.turns, self.rules.seconds, len(self.tests))
+    def _allowed(self) -> BudgetShare:
+        return self.share or BudgetShare(self.rules.turns, self.rules.seconds, len(self.tests))
 
     @property
     def _seconds_left(self) -> float:
@@ -218,7 +218,7 @@ class Rounds(Generic[Answer]):
             for test in self.tests:
                 test.in_turn = ""
 
-    def _turns_of(self, wanted: Iterable[Repeated[Answer]]) -> int:
+    def _turns_of(self, wanted: Iterable[RepeatedTest[Answer]]) -> int:
         """Return what it takes to run each of these once more, on the base as well if that is asked."""
         return sum((2 if self._is_run_beside(test) else 1) * test.turns for test in wanted)
 
@@ -307,7 +307,7 @@ class Rounds(Generic[Answer]):
             test.is_compared = is_known
         self.begin += self.clock() - begin
 
-    def _is_run_beside(self, test: Repeated[Answer]) -> bool:
+    def _is_run_beside(self, test: RepeatedTest[Answer]) -> bool:
         """Whether a test that is suspicious is run on the base as well."""
         base = self.on_base
         is_known = base is not None and (bool(test.base.runs) or not base.has_report())
@@ -326,7 +326,7 @@ class Rounds(Generic[Answer]):
         self.begin += self.clock() - begin
         return self.on_base is not None and self.interrupt is None
 
-    def _ask(self, wanted: Sequence[Repeated[Answer]], *, usual: bool) -> None:
+    def _ask(self, wanted: Sequence[RepeatedTest[Answer]], *, usual: bool) -> None:
         """Run each of these tests once more, as far as the budget goes."""
         if any(test.known is None and self._is_asked_twice(test, usual=usual) for test in wanted):
             self._open_base()
@@ -334,12 +334,12 @@ class Rounds(Generic[Answer]):
             return
         of_all = [] if usual or self.all.in_turn else self.all.wanted
 
-        def add(test: Repeated[Answer], run: Run[Answer]) -> None:
+        def add(test: RepeatedTest[Answer], run: Run[Answer]) -> None:
             test.add(run, usual=usual or test in of_all)
             self.beside += not usual and a_run[test.number] == 2 and (bool(run.base) or self.base_lost is None)
 
         workers = Workers(min(self.workers, len(wanted)))
-        futures: list[tuple[Repeated[Answer], Future[Run[Answer] | None]]] = []
+        futures: list[tuple[RepeatedTest[Answer], Future[Run[Answer] | None]]] = []
         a_run = {test.number: 2 if self._is_asked_twice(test, usual=usual) else 1 for test in wanted}
         for test in wanted:
             if test.known is not None:
@@ -370,11 +370,11 @@ class Rounds(Generic[Answer]):
                     add(test, run)
             workers.close()
 
-    def _is_asked_twice(self, test: Repeated[Answer], *, usual: bool) -> bool:
+    def _is_asked_twice(self, test: RepeatedTest[Answer], *, usual: bool) -> bool:
         """Whether the next run of a test is followed by one on the base."""
         return self.measures_base and self.on_base is not None if usual else self._is_run_beside(test)
 
-    def _both(self, test: Repeated[Answer], attempt: int, *, counts: bool) -> Run[Answer] | None:
+    def _both(self, test: RepeatedTest[Answer], attempt: int, *, counts: bool) -> Run[Answer] | None:
         """Run a test once here and once on the base, one directly after the other: a model drifts for both alike.
 
         The base is asked first every second time: what is asked again may be answered faster. ``counts``: whether it
@@ -396,7 +396,7 @@ class Rounds(Generic[Answer]):
             self.base_unanswered.clear()
         return here._replace(base="p" if sign == "passed" else "f" if sign == "failed" else "")
 
-    def _one_on_base(self, test: Repeated[Answer], attempt: int) -> Run[Answer] | None:
+    def _one_on_base(self, test: RepeatedTest[Answer], attempt: int) -> Run[Answer] | None:
         """Run a test once on the base, unless the time is up.
 
         A base that no longer answers is not asked again: then its report alone says how it fares, and the run fails.
@@ -410,7 +410,7 @@ class Rounds(Generic[Answer]):
             self.on_base, self.base_lost, self.base_gone = None, error, _gone(error.message, error.hint)
             return None
 
-    def _one(self, test: Repeated[Answer], attempt: int) -> Run[Answer] | None:
+    def _one(self, test: RepeatedTest[Answer], attempt: int) -> Run[Answer] | None:
         """Run a test once; ``None``: the engine is gone, or the time is up."""
         if self.lost or self._seconds_left <= 0:
             return None
@@ -456,7 +456,7 @@ class Rounds(Generic[Answer]):
         self._settle()
         number = max(1, self._allowed.tests)
         before = sum(test.is_worse for test in self.tests)
-        of_test: dict[int, tuple[Repeated[Answer], repeats.Weighed]] = {}
+        of_test: dict[int, tuple[RepeatedTest[Answer], repeats.Weighed]] = {}
         for test in self.tests:
             if test.is_over or len(test.runs) < self.rules.first or not test.failed:
                 continue  # one without a failure passes as soon as its errors allow it
@@ -477,7 +477,7 @@ class Rounds(Generic[Answer]):
     def _level(self) -> float:
         return self.rules.false_alarms / max(1, self._allowed.tests)
 
-    def _weigh(self, test: Repeated[Answer], level: float) -> repeats.Weighed | None:
+    def _weigh(self, test: RepeatedTest[Answer], level: float) -> repeats.Weighed | None:
         """Weigh the runs of a test; ``None``: nothing could be worse, or no number of runs that are allowed tells.
 
         If the base was asked and never answered, its report alone says how it fares.
@@ -533,7 +533,7 @@ def raise_if_stopped(rounds: Rounds[Answer], section: object) -> None:
     """Say that tests were not run to their end, with the section of what was.
 
     Raises:
-        CutShortError: the engine failed, or the run was interrupted.
+        MeasurementInterruptedError: the engine failed, or the run was interrupted.
     """
     if rounds.stopped is not None:
-        raise CutShortError(rounds.stopped, section)
+        raise MeasurementInterruptedError(rounds.stopped, section)

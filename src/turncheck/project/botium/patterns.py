@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 
-class OtherwiseReadError(Exception):
+class UnsupportedPatternError(Exception):
     """A part of a pattern that JavaScript reads otherwise than Python can, or refuses; says which."""
 
     def __init__(self, part: str, *, is_refused: bool = False) -> None:
@@ -30,7 +30,7 @@ class OtherwiseReadError(Exception):
 def as_pattern(
     pattern: str, *, multiline: bool = False, ignores_case: bool = False, by_code_point: bool = False
 ) -> str:
-    """Return a pattern of JavaScript's as Python writes it, to be searched for in what :func:`as_searched` returns.
+    """Return a pattern of JavaScript's as Python writes it, to be searched for in what :func:`to_utf16_units` returns.
 
     What is broken in JavaScript does not compile in Python.
 
@@ -41,9 +41,9 @@ def as_pattern(
         by_code_point: with its flag ``u``; it is searched for in the text itself.
 
     Raises:
-        OtherwiseReadError: a part has another meaning there, or none.
+        UnsupportedPatternError: a part has another meaning there, or none.
     """
-    written = _with_code_points(pattern) if by_code_point else as_searched(pattern)
+    written = _with_code_points(pattern) if by_code_point else to_utf16_units(pattern)
     tokens = list(_TOKEN.finditer(written))
     if any(_named(token) for token in tokens):
         tokens = list(_TOKEN_BESIDE_NAMES.finditer(written))
@@ -55,7 +55,7 @@ def why_not_read(pattern: str, *, by_code_point: bool = False) -> str:
     """Return why a pattern is not translated; "" if it is."""
     try:
         as_pattern(pattern, by_code_point=by_code_point)
-    except OtherwiseReadError as error:
+    except UnsupportedPatternError as error:
         return f"'{pattern}': {error}"
     return ""
 
@@ -63,13 +63,13 @@ def why_not_read(pattern: str, *, by_code_point: bool = False) -> str:
 # Characters.
 
 
-def as_searched(text: str, *, ignores_case: bool = False) -> str:
+def to_utf16_units(text: str, *, ignores_case: bool = False) -> str:
     """Return a text as JavaScript searches it: characters outside the Basic Multilingual Plane as two surrogates."""
     units = _OUTSIDE.sub(_surrogates, text)
     return units.translate(_capitals()) if ignores_case else units
 
 
-def joined(units: str) -> str:
+def from_utf16_units(units: str) -> str:
     """Return the text that these units of UTF-16 are."""
     return units.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
@@ -105,18 +105,18 @@ def _with_code_points(pattern: str) -> str:
 
     def character(match: re.Match[str]) -> str:
         if match["property"]:
-            raise OtherwiseReadError(match[0])
+            raise UnsupportedPatternError(match[0])
         if match["number"] is None and match["high"] is None:
             return match[0]
-        number = int(match["number"], 16) if match["number"] else _together(match["high"], match["low"])
+        number = int(match["number"], 16) if match["number"] else _code_point(match["high"], match["low"])
         if number > 0x10FFFF:
-            raise OtherwiseReadError(match[0])
+            raise UnsupportedPatternError(match[0])
         return chr(number) if chr(number).isalnum() else f"\\{chr(number)}"
 
     return _CODE_POINT.sub(character, pattern)
 
 
-def _together(high: str, low: str) -> int:
+def _code_point(high: str, low: str) -> int:
     return 0x10000 + (int(high, 16) - 0xD800) * 0x400 + int(low, 16) - 0xDC00
 
 
@@ -150,7 +150,7 @@ def _ranges(text: str) -> Ranges:
     return tuple((ord(text[at]), ord(text[at + 1])) for at in range(0, len(text), 2))
 
 
-def _others(ranges: Ranges) -> Ranges:
+def _complement(ranges: Ranges) -> Ranges:
     ends = [-1, *(number for one in ranges for number in one), 0x110000]
     return tuple((ends[at] + 1, ends[at + 1] - 1) for at in range(0, len(ends), 2))
 
@@ -164,9 +164,9 @@ _KINDS: Final = {
     r"\d": _DIGITS,
     r"\w": _WORDS,
     r"\s": _SPACES,
-    r"\D": _others(_DIGITS),
-    r"\W": _others(_WORDS),
-    r"\S": _others(_SPACES),
+    r"\D": _complement(_DIGITS),
+    r"\W": _complement(_WORDS),
+    r"\S": _complement(_SPACES),
 }
 
 
@@ -261,7 +261,7 @@ def _groups(tokens: Sequence[re.Match[str]]) -> _Groups:
             name = _named(token)
             group = _Group("(" if name else token[0], around[-1] if around else None, len(tokens))
             if group.begin not in _UNNAMED or name in found.names:
-                raise OtherwiseReadError(token[0], is_refused=True)
+                raise UnsupportedPatternError(token[0], is_refused=True)
             groups.append(group)
             around.append(group)
             looking_behind += group.begin in _BEHIND
@@ -346,7 +346,7 @@ class _Translation(Struct, frozen=True):
     def _quantifier(self, at: int, written: str) -> str:
         before = self.tokens[at - 1].lastgroup if at else None
         if before == "quantifier" and written.startswith("+"):
-            raise OtherwiseReadError(self.tokens[at - 1][0] + written, is_refused=True)
+            raise UnsupportedPatternError(self.tokens[at - 1][0] + written, is_refused=True)
         if before in {"anchor", "boundary"} or at - 1 in self.groups.ends:
             return rf"\b{written}"  # a place that is repeated: an error in both
         return written
@@ -360,10 +360,10 @@ class _Translation(Struct, frozen=True):
     def _reference(self, at: int, number: int | None, written: str) -> str:
         """Refer to a group: one that has matched nothing, or not yet, is empty text, rather than no match."""
         if number is None or number > _MOST_REFERENCES or at in self.groups.behind:
-            raise OtherwiseReadError(written, is_refused=number is None)
+            raise UnsupportedPatternError(written, is_refused=number is None)
         group = self.groups.numbered[number - 1]
         if at < group.last:
             return "(?:)"
         if not group.keeps_its_text:
-            raise OtherwiseReadError(written)
+            raise UnsupportedPatternError(written)
         return rf"(?({number})\{number})"

@@ -15,7 +15,7 @@ from turncheck.project.folder import YAML_SUFFIXES
 from turncheck.project.formats import rasa_json, rasa_yaml
 from turncheck.project.formats.format import NEEDS_OF_RASA, SUITES, Format, FormatInput, ParsedFile
 from turncheck.project.project_file import BOTIUM_FILES, BOTIUM_SETTINGS, CONVO, NLU_KEYS, holds_convos, is_in_objects
-from turncheck.registry import Registry, blaming
+from turncheck.registry import Registry, attributing_errors_to_plugin
 from turncheck.yaml_tree.source import EscapeError, Source, YamlSource
 from turncheck.yaml_tree.tree import YamlMapping, parse_yaml
 
@@ -189,7 +189,7 @@ def _of_plugin(named: tuple[str, Format]) -> Format:
     name, one = named
     what = f"format '{name}'"
     return one._replace(
-        recognises=blaming(what, one.recognises),
-        read=None if one.read is None else blaming(what, one.read),
-        look=None if one.look is None else blaming(what, one.look),
+        recognises=attributing_errors_to_plugin(what, one.recognises),
+        read=None if one.read is None else attributing_errors_to_plugin(what, one.read),
+        look=None if one.look is None else attributing_errors_to_plugin(what, one.look),
     )

@@ -132,14 +132,14 @@ class HtmlWriter(Struct, frozen=True):
                 return prose(self.rooted.text(span.text) if span.names_paths else span.text, span.limit)
             case spans.Link():
                 return link(self.line(span.label), span.url)
-            case spans.Place():
+            case spans.PlaceSpan():
                 return self.place(span)
             case spans.Change():
                 return _change(span)
             case _:
                 assert_never(span)
 
-    def place(self, place: spans.Place) -> Html:
+    def place(self, place: spans.PlaceSpan) -> Html:
         """``path:line`` from the repository's top, linked if possible; a place in the base is marked as such."""
         location = place.location
         root = self.base.root if place.on_base else self.root

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from turncheck.messages.plain_text import log_line
 from turncheck.render.sinks import terminal
-from turncheck.render.spans import Change, Code, Link, Place, Prose, Strong, Term, Text
+from turncheck.render.spans import Change, Code, Link, PlaceSpan, Prose, Strong, Term, Text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -44,14 +44,14 @@ class TerminalWriter(Struct, frozen=True):
                 return terminal.text(self.rooted.text(span.text) if span.names_paths else span.text, span.limit) or "–"
             case Link():
                 return self.line(span.label)
-            case Place():
+            case PlaceSpan():
                 return self._place(span)
             case Change():
                 return terminal.aligned(" ".join(filter(None, span.words)), _LONGEST_PIECE)
             case _:
                 assert_never(span)
 
-    def _place(self, place: Place) -> str:
+    def _place(self, place: PlaceSpan) -> str:
         folder = self.folder if self.folder_on_base is None or not place.on_base else self.folder_on_base
         shown = terminal.place(place.location, folder)
         return f"was at {shown} in {terminal.text(self.base, 8)}" if place.on_base and self.base else shown

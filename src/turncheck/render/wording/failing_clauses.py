@@ -11,7 +11,7 @@ from turncheck.comparison.changes import number_of
 from turncheck.comparison.failures import BadFinding
 from turncheck.comparison.tally import faults_of, tallies
 from turncheck.evaluations.kinds import TESTS
-from turncheck.gates.judged import Findings, Judged, LossesOverall
+from turncheck.gates.judged import Findings, JudgedGate, LossesOverall
 from turncheck.messages.phrasing import count, first_line, shortened
 from turncheck.render.wording import tests as wording
 from turncheck.render.wording.causes import because_in_words
@@ -49,7 +49,7 @@ def cut(text: str) -> str:
     return shortened(text, _LONGEST)
 
 
-def short_reason(gate: Judged, report: Report, comparison: Comparison | None) -> str:
+def short_reason(gate: JudgedGate, report: Report, comparison: Comparison | None) -> str:
     """Say in short why a gate was not judged."""
     if gate.needs_base and comparison is not None and not comparison.judged:
         if comparison.baseline.remedy:
@@ -58,7 +58,7 @@ def short_reason(gate: Judged, report: Report, comparison: Comparison | None) ->
     return cut(reason_in_short(gate, report, comparison))
 
 
-def failing_clauses(failing: Sequence[Judged], report: Report, comparison: Comparison | None) -> list[Clause]:
+def failing_clauses(failing: Sequence[JudgedGate], report: Report, comparison: Comparison | None) -> list[Clause]:
     """A clause for each failing gate that adds something."""
     clauses: dict[str, Clause] = {}
     metrics = set()
@@ -91,7 +91,7 @@ def and_more(clauses: list[Clause], most: int) -> list[Clause]:
     return [*clauses[: most - 1], Clause(f"{last.words}, and {count(more, 'more gate')} failed", last.says)]
 
 
-def _clauses(gate: Judged, report: Report, comparison: Comparison | None) -> list[Clause]:
+def _clauses(gate: JudgedGate, report: Report, comparison: Comparison | None) -> list[Clause]:
     """A failing gate, without the details that belong in its own line, in its parts."""
     faults = faults_of(report)
     if gate.outcome == "not judged":
@@ -139,7 +139,7 @@ def _says_gone(comparison: Comparison) -> frozenset[str]:
     return frozenset({"not run"} if not_run or lost else ())
 
 
-def _about_errors(gate: Judged, report: Report, comparison: Comparison | None) -> list[Clause]:
+def _about_errors(gate: JudgedGate, report: Report, comparison: Comparison | None) -> list[Clause]:
     """The errors in the data; a single one is named."""
     single = gate.causes[0] if len(gate.causes) == 1 else None
     if isinstance(single, BadFinding) and single.finding.message:
@@ -155,7 +155,9 @@ def _about_errors(gate: Judged, report: Report, comparison: Comparison | None) -
     return [*map(Clause, others), Clause(last, says)]
 
 
-def _single_error(finding: Finding | FindingChange, gate: Judged, report: Report, comparison: Comparison | None) -> str:
+def _single_error(
+    finding: Finding | FindingChange, gate: JudgedGate, report: Report, comparison: Comparison | None
+) -> str:
     """The message of the only error, if it is short, its place, and whether it is old."""
     findings = report.validation.findings if report.validation else ()
     errors = [one for one in findings if one.severity == "error"]
@@ -164,7 +166,7 @@ def _single_error(finding: Finding | FindingChange, gate: Judged, report: Report
 
 
 def _failed_tests(
-    gate: Judged, report: Report, comparison: Comparison | None, failing: Sequence[Judged]
+    gate: JudgedGate, report: Report, comparison: Comparison | None, failing: Sequence[JudgedGate]
 ) -> Clause | None:
     """What failed, separated from what fails on the base too."""
     failed = wording.failed_tallies(report)
@@ -208,7 +210,7 @@ def _why_newly_failing(comparison: Comparison) -> str:
     return because_in_words(cases, {place for place, case in enumerate(cases) if id(case) in explained})
 
 
-def _because_of_errors(failing: Sequence[Judged], comparison: Comparison) -> str:
+def _because_of_errors(failing: Sequence[JudgedGate], comparison: Comparison) -> str:
     """``because of it ``, if the errors in the data, which the line names first, explain all newly failing tests."""
     if failing[0].gate.subject != "errors" or comparison.base_lacks:
         return ""

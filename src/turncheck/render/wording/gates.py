@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, assert_never
 from msgspec import UNSET, UnsetType
 
 from turncheck.comparison.chosen_rules import Because, because, with_chosen
-from turncheck.comparison.compare import as_compared
+from turncheck.comparison.compare import shown_beside_base
 from turncheck.comparison.failures import (
     BadFinding,
     FailedTest,
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from turncheck.comparison.failures import Cause
     from turncheck.comparison.model import Comparison
     from turncheck.comparison.rules import Places
-    from turncheck.gates.judged import Judged
+    from turncheck.gates.judged import JudgedGate
     from turncheck.report.model import GateSettings, Report
 
 
@@ -47,7 +47,7 @@ def judge(
     """
     chosen = _chosen(settings, comparison)
     settings = with_chosen(settings, comparison)
-    report = counted_by(as_compared(report, comparison), settings)
+    report = counted_by(shown_beside_base(report, comparison), settings)
     gates = judge_gates(report, comparison, settings, places)
     failed = any(gate.fails for gate in gates)
     return Verdict(
@@ -78,7 +78,7 @@ def _chosen(settings: GateSettings, comparison: Comparison | None) -> ChosenRule
     return ChosenRules(fail_on=fail_on, because=_BECAUSE[because(comparison)])
 
 
-def gate_result(gate: Judged, report: Report, comparison: Comparison | None) -> GateResult:
+def gate_result(gate: JudgedGate, report: Report, comparison: Comparison | None) -> GateResult:
     """Write a gate as ``verdict.json`` has it."""
     reason = reason_of(gate, report, comparison)
     brief = reason_of(gate, report, comparison, brief=True)

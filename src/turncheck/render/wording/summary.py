@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from turncheck.comparison.model import Comparison
-    from turncheck.gates.judged import Judged
+    from turncheck.gates.judged import JudgedGate
     from turncheck.render.wording.verdict import Reservation
     from turncheck.report.model import GateSettings, Report
 
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 ON_BASE_TOO: Final = "on the base too"
 
 
-def accepted_in_words(report: Report, compared: Comparison | None, gates: Sequence[Judged]) -> str:
+def accepted_in_words(report: Report, compared: Comparison | None, gates: Sequence[JudgedGate]) -> str:
     """Tests that are gone and were allowed to go."""
     passed = any(gate.gate.subject == "gone tests" and gate.outcome == "passed" for gate in gates)
     gone = wording.gone_in_words(report, compared) if compared is not None and passed else ""
@@ -113,7 +113,7 @@ def _right_intents(report: Report) -> str:
 
 
 def uncounted_clauses(
-    report: Report, compared: Comparison | None, gates: Sequence[Judged], settings: GateSettings
+    report: Report, compared: Comparison | None, gates: Sequence[JudgedGate], settings: GateSettings
 ) -> list[str]:
     """Failures that do not fail any gate, and why not."""
     tests = [gate for gate in gates if gate.gate.subject == "tests"]
@@ -173,7 +173,7 @@ def _errors_besides_faults(report: Report) -> int:
     return report.validation.counts.error - named if report.validation else 0
 
 
-def gone_unjudged(report: Report, compared: Comparison, gates: Sequence[Judged]) -> str:
+def gone_unjudged(report: Report, compared: Comparison, gates: Sequence[JudgedGate]) -> str:
     """Tests that are gone, if no gate is about that."""
     return "" if any(gate.gate.subject == "gone tests" for gate in gates) else wording.gone_in_words(report, compared)
 
@@ -210,7 +210,9 @@ def _only_misunderstood_now(cases: ChangedCases) -> Iterable[CaseChange]:
     return (case for case in (*cases.better, *cases.edited) if case.misunderstood and case.base_failed)
 
 
-def left_open(report: Report, comparison: Comparison | None, gates: Sequence[Judged], said: Iterable[Clause]) -> str:
+def left_open(
+    report: Report, comparison: Comparison | None, gates: Sequence[JudgedGate], said: Iterable[Clause]
+) -> str:
     """Tests that were not run and gates that could not be judged; those that fail the run are ``said`` already."""
     says = frozenset(topic for clause in said for topic in clause.says)
     open_ends = [wording.not_run_in_words(tally) for tally in tallies(report) if tally.reason and "not run" not in says]
@@ -229,7 +231,7 @@ def left_open(report: Report, comparison: Comparison | None, gates: Sequence[Jud
     return ", ".join(open_ends)
 
 
-def not_judged(report: Report, gates: Sequence[Judged]) -> list[Judged]:
+def not_judged(report: Report, gates: Sequence[JudgedGate]) -> list[JudgedGate]:
     """Gates that were not judged and do not fail the run.
 
     Gates about tests that were not judged because there are no tests are left out, since that is said elsewhere; so
@@ -238,7 +240,7 @@ def not_judged(report: Report, gates: Sequence[Judged]) -> list[Judged]:
     without_data = any(skipped.evaluation == "validate" and skipped.no_tests for skipped in report.skipped)
     said_elsewhere = {"tests"} | ({"gone tests", "anything tested"} if report.stopped is not None else set())
 
-    def is_left_out(gate: Judged) -> bool:
+    def is_left_out(gate: JudgedGate) -> bool:
         if gate.gate.subject in {"errors", "warnings"}:
             return without_data
         return gate.gate.subject in said_elsewhere and gate.why != "hidden on base"
@@ -262,7 +264,7 @@ def trained_on(report: Report, compared: Comparison | None) -> str:
     return f"{copies:,} of {count(nlu.examples, 'test sentence')} also {verb} in the training data{more}"
 
 
-def changes(report: Report, compared: Comparison, failing: Sequence[Judged]) -> list[str]:
+def changes(report: Report, compared: Comparison, failing: Sequence[JudgedGate]) -> list[str]:
     """The most informative difference if nothing broke: a real change of the intents, sentences that changed sides."""
     parts = []
     f1 = compared.metric("nlu.intents.f1")
@@ -338,7 +340,9 @@ _MOST: Final = 3
 """The largest number of clauses in the line."""
 
 
-def summarize(report: Report, comparison: Comparison | None, gates: Sequence[Judged], settings: GateSettings) -> str:
+def summarize(
+    report: Report, comparison: Comparison | None, gates: Sequence[JudgedGate], settings: GateSettings
+) -> str:
     """Say what happened: first what broke, or what passed; then what failed and does not count; then what is open."""
     compared = comparison if comparison and comparison.judged else None
     failing = sorted((gate for gate in gates if gate.fails), key=lambda gate: gate.gate.rank)
@@ -379,14 +383,14 @@ def summarize(report: Report, comparison: Comparison | None, gates: Sequence[Jud
     return "; ".join(found[:_MOST])
 
 
-def _named(failing: Sequence[Judged]) -> frozenset[str]:
+def _named(failing: Sequence[JudgedGate]) -> frozenset[str]:
     """The names that the only error in the data is about, which the line quotes."""
     about_errors = (gate for gate in failing if gate.gate.subject == "errors" and gate.gate.new)
     quoted = (gate.causes[0] for gate in about_errors if len(gate.causes) == 1)
     return frozenset(name.name for one in quoted if isinstance(one, BadFinding) for name in one.finding.names)
 
 
-def reservation(report: Report, comparison: Comparison | None, gates: Sequence[Judged]) -> Reservation:
+def reservation(report: Report, comparison: Comparison | None, gates: Sequence[JudgedGate]) -> Reservation:
     """Return the reason why "passed" alone would be misleading, if there is one."""
     found = tallies(report)
     fails = any(tally.failed for tally in found)
@@ -432,7 +436,9 @@ def _lost_data(report: Report, comparison: Comparison) -> Reservation:
     return "most of an intent is gone" if comparison.cut_intents else ""
 
 
-def _reservation_by_comparison(report: Report, comparison: Comparison | None, gates: Sequence[Judged]) -> Reservation:
+def _reservation_by_comparison(
+    report: Report, comparison: Comparison | None, gates: Sequence[JudgedGate]
+) -> Reservation:
     if comparison is None or not comparison.judged:
         return ""
     if wording.newly_failing(report, comparison):

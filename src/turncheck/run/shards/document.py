@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 import msgspec
 
 from turncheck.messages.errors import UserError
-from turncheck.process.output_files import ensure_replaceable, whole_file
+from turncheck.process.output_files import atomic_write, ensure_replaceable
 from turncheck.process.regular_file import file_and_case, open_regular, read_regular
 from turncheck.project.folder import MAX_FILE_BYTES, absolute_name
 from turncheck.report.codec import MAX_BYTES
@@ -136,7 +136,7 @@ def write_shard(folder: Path, head: ShardHead, answers: PackedAnswers) -> list[P
     head = msgspec.structs.replace(head, answers=hashlib.sha256(packed).hexdigest())
     text = msgspec.json.format(msgspec.json.encode(head), indent=1) + b"\n"
     for name, content in ((ANSWERS_NAME, packed), (HEAD_NAME, text)):
-        with whole_file(folder / name) as file:
+        with atomic_write(folder / name) as file:
             file.write(content)
     return [folder / HEAD_NAME, folder / ANSWERS_NAME]
 

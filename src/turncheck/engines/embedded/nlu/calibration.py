@@ -47,7 +47,7 @@ _FEWEST: Final = 100
 """The logistic model is fitted to this many judged sentences or more; with fewer it would only learn their average."""
 
 
-class Judged(Struct, frozen=True):
+class HeldOutScores(Struct, frozen=True):
     """The scores of models for sentences that they had not seen."""
 
     scores: NDArray[np.float64]
@@ -82,7 +82,7 @@ def fit_factor(scores: NDArray[np.float64], right: NDArray[np.bool_], typical: f
     return math.exp(_minimum(loss, -2.0, 5.0))
 
 
-def fit_factors(judged: Sequence[Judged], typical: Sequence[float]) -> list[float]:
+def fit_factors(judged: Sequence[HeldOutScores], typical: Sequence[float]) -> list[float]:
     """Find factors on the scores of several models with which the softmax of their sum best predicts what is right.
 
     All have judged the same sentences. First the factors are weighted against each other by the log loss of the true

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
 import numpy as np
 from msgspec import Struct
 
-from turncheck.engines.embedded.nlu.calibration import UNCALIBRATED, Judged, Reliability, fit_factors, shuffled
+from turncheck.engines.embedded.nlu.calibration import UNCALIBRATED, HeldOutScores, Reliability, fit_factors, shuffled
 from turncheck.engines.embedded.nlu.classifiers import best_columns, softmax
 from turncheck.engines.embedded.nlu.linear import FeatureRows, LinearModel
 
@@ -164,7 +164,9 @@ class View(Protocol):
     def typical(self) -> float:
         """The typical factor on its scores for confidences."""
 
-    def learnt(self, truth: NDArray[np.int64], names: tuple[str, ...], pieces: Pieces) -> tuple[LinearModel, Judged]:
+    def learnt(
+        self, truth: NDArray[np.int64], names: tuple[str, ...], pieces: Pieces
+    ) -> tuple[LinearModel, HeldOutScores]:
         """Learn from all rows, and judge each piece of the sentences by what is learnt from the others and names."""
 
 
@@ -175,13 +177,15 @@ class Machine(Struct, frozen=True):
     seed: int
     typical: float = UNCALIBRATED
 
-    def learnt(self, truth: NDArray[np.int64], names: tuple[str, ...], pieces: Pieces) -> tuple[LinearModel, Judged]:
+    def learnt(
+        self, truth: NDArray[np.int64], names: tuple[str, ...], pieces: Pieces
+    ) -> tuple[LinearModel, HeldOutScores]:
         """Learn from all rows, and from all without each piece."""
         scores = []
         for piece in pieces:
             kept = np.setdiff1d(np.arange(len(truth)), piece)
             scores.append(self._model(kept, truth, names).scores(self.rows.take(piece)).astype(np.float64))
-        judged = Judged(np.concatenate(scores), truth[np.concatenate(pieces)])
+        judged = HeldOutScores(np.concatenate(scores), truth[np.concatenate(pieces)])
         return self._model(np.arange(len(truth)), truth, names), judged
 
     def _model(self, rows: NDArray[np.int64], truth: NDArray[np.int64], names: tuple[str, ...]) -> LinearModel:
@@ -197,7 +201,9 @@ class Regression(Struct, frozen=True):
     """The rows that it learns from, names among them; ``None`` for all."""
     typical: float = 1.0
 
-    def learnt(self, truth: NDArray[np.int64], names: tuple[str, ...], pieces: Pieces) -> tuple[LinearModel, Judged]:
+    def learnt(
+        self, truth: NDArray[np.int64], names: tuple[str, ...], pieces: Pieces
+    ) -> tuple[LinearModel, HeldOutScores]:
         """Learn from the rows that it sees, and from these without each piece."""
         seen = np.arange(len(truth)) if self.seen is None else self.seen
         needed = np.union1d(seen, np.concatenate(pieces))
@@ -213,7 +219,7 @@ class Regression(Struct, frozen=True):
         weights = np.zeros((len(needed), len(names)))
         weights[at], intercepts = self.solve(products[np.ix_(at, at)], truth[seen], len(names))
         model = LinearModel(names, rows.weighted_sums(weights), intercepts.astype(np.float32))
-        return model, Judged(np.concatenate(scores), truth[np.concatenate(pieces)])
+        return model, HeldOutScores(np.concatenate(scores), truth[np.concatenate(pieces)])
 
 
 def suits(labels: Sequence[str]) -> bool:

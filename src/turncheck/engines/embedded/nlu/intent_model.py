@@ -17,7 +17,7 @@ from turncheck.engines.embedded.nlu import few_sentences
 from turncheck.engines.embedded.nlu.calibration import (
     UNCALIBRATED,
     BestAnswer,
-    Judged,
+    HeldOutScores,
     Reliability,
     fit_factor,
     held_out,
@@ -307,7 +307,7 @@ def _judged(
     labels: Sequence[str],
     pieces: Sequence[NDArray[np.int64]],
     fit: Callable[[FeatureRows, Sequence[str]], LinearModel],
-) -> Judged | None:
+) -> HeldOutScores | None:
     """Judge models on sentences they have not seen; ``None`` if no model can be fitted."""
     count = len(labels)
     names = sorted(set(labels))
@@ -324,7 +324,7 @@ def _judged(
         of_piece[:, [column[name] for name in model.names]] = model.scores(rows.take(piece))
         scores.append(of_piece)
         truth += [column[labels[int(row)]] for row in piece]
-    return Judged(np.concatenate(scores), np.array(truth)) if scores else None
+    return HeldOutScores(np.concatenate(scores), np.array(truth)) if scores else None
 
 
 def likely(names: Sequence[str], confidences: NDArray[np.float64]) -> list[Ranking]:

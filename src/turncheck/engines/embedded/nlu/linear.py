@@ -43,7 +43,7 @@ class SingleColumns(Struct, frozen=True):
     """Of each single column, its share of that one."""
 
     @classmethod
-    def together(cls, matrix: Any) -> tuple[Self, Any]:
+    def merged(cls, matrix: Any) -> tuple[Self, Any]:
         """Return the columns of a SciPy CSR matrix, and the matrix with each row's single columns as one."""
         from scipy import sparse
 
@@ -61,7 +61,7 @@ class SingleColumns(Struct, frozen=True):
         columns = cls(width, shared, single, len(shared) + number[row_of], values / lengths[row_of])
         return columns, sparse.hstack([matrix[:, shared], put_together], format="csr")
 
-    def apart(self, weights: NDArray[np.float64]) -> NDArray[np.float32]:
+    def expanded(self, weights: NDArray[np.float64]) -> NDArray[np.float32]:
         """Return the weights of all columns, shape (width, labels), from those of the columns put together."""
         every = np.zeros((self.width, weights.shape[1]), dtype=np.float32)
         for first in range(0, len(self.shared), _AT_ONCE):
@@ -141,10 +141,10 @@ class LinearModel(Struct, frozen=True):
                 return cls(names, _compact(sums), np.asarray(duals.sum(axis=0), dtype=np.float32).reshape(-1))
         matrix, columns = Matrix.of(features.sparse()), None
         if len(names) * features.width > _MANY_WEIGHTS:
-            columns, matrix = SingleColumns.together(features.to_scipy())
+            columns, matrix = SingleColumns.merged(features.to_scipy())
         tolerance = _TOLERANCE if len(labels) >= _MANY else _TOLERANCE_OF_FEW
         weights, intercepts = fit_machine(matrix, truth, len(names), penalty=PENALTY, tolerance=tolerance, seed=seed)
-        every = np.ascontiguousarray(weights, dtype=np.float32) if columns is None else columns.apart(weights)
+        every = np.ascontiguousarray(weights, dtype=np.float32) if columns is None else columns.expanded(weights)
         return cls(names, _compact(every), intercepts.astype(np.float32))
 
     @classmethod

@@ -20,7 +20,7 @@ from turncheck.evaluations.e2e.botium import texts
 from turncheck.evaluations.e2e.botium.conditions import Group, conditions_of, ends_group, is_met
 from turncheck.evaluations.e2e.botium.message import Message, as_text
 from turncheck.evaluations.e2e.botium.values import Values, values_in
-from turncheck.evaluations.e2e.steps import Judged, compared_lines, near_miss, one_line, response_name
+from turncheck.evaluations.e2e.steps import StepResult, compared_lines, near_miss, one_line, response_name
 from turncheck.messages.errors import UserError
 from turncheck.messages.phrasing import count
 from turncheck.project.botium import vocabulary
@@ -79,9 +79,9 @@ class ScriptRun:
         except texts.CannotCompareError as error:
             raise UserError(str(error), location=turn.location) from None
 
-    def judge(self, part: Part, turn: Turn, location: Location) -> list[Judged]:
+    def judge(self, part: Part, turn: Turn, location: Location) -> list[StepResult]:
         """Judge the sections that follow a message of the user's."""
-        judged: list[Judged] = []
+        judged: list[StepResult] = []
         self._clear(part.hooks)
         nothing: dict[str, Any] | None = None if turn.user is None else {}
         heard = next((event.get("parse_data") for event in turn.events if event["event"] == "user"), nothing)
@@ -93,15 +93,15 @@ class ScriptRun:
         self._clear(part.last_hooks)
         return judged + [self._at_end(check) for check in part.last_checks]
 
-    def left_out(self, part: Part) -> list[Judged]:
+    def left_out(self, part: Part) -> list[StepResult]:
         """Return the steps of sections that are not run."""
         steps = [step for reply in part.replies for step in _steps(reply)] + list(map(_step_of, part.last_checks))
         return [step.skipped(NOT_RUN) for step in steps]
 
     # --- replies ------------------------------------------------------------------------------------------------------
 
-    def _replies(self, replies: Sequence[Reply]) -> list[Judged]:
-        judged: list[Judged] = []
+    def _replies(self, replies: Sequence[Reply]) -> list[StepResult]:
+        judged: list[StepResult] = []
         group = Group()
         silent = False  # an optional section found no message: further ones do not wait for one
         for number, reply in enumerate(replies, 1):
@@ -148,7 +148,7 @@ class ScriptRun:
         conditions = conditions_of(reply)
         if not conditions:
             return _Choice()
-        applies, steps = False, list[Judged]()
+        applies, steps = False, list[StepResult]()
         if not group.is_met:
             try:
                 for hook in conditions:  # of several, the last one counts
@@ -169,7 +169,7 @@ class ScriptRun:
         hook = next((hook for hook in reply.section.hooks if hook.name == vocabulary.LIST_HOOK), None)
         return message if hook is None else message.with_list(hook.args[0] if hook.args else "")
 
-    def _assigned(self, reply: Reply, message: Message) -> list[Judged]:
+    def _assigned(self, reply: Reply, message: Message) -> list[StepResult]:
         """Take values from the message into variables; return the steps of those that are not there."""
         lacking = []
         for hook in reply.section.hooks:
@@ -193,19 +193,19 @@ class ScriptRun:
         of_reply = reply.texts if is_list else [texts.cleaned(text, self._settings) for text in reply.texts]
         return values_in(texts.cleaned(message.text, self._settings), of_reply, self._settings)
 
-    def _not_met(self, reply: Reply, why: str) -> list[Judged]:
+    def _not_met(self, reply: Reply, why: str) -> list[StepResult]:
         """Return the steps of a section whose message there is not."""
         self._has_failed = True
         first, *others = _steps(reply)
         return [first.failed(None, why), *(step.skipped(NOT_RUN) for step in others)]
 
-    def _judged(self, reply: Reply, message: Message, memory: Mapping[str, str]) -> list[Judged]:
+    def _judged(self, reply: Reply, message: Message, memory: Mapping[str, str]) -> list[StepResult]:
         found = []
         if reply.texts or not reply.checks:
             found.append(self._text(reply, message, memory))
         return found + [self._check(check, message, memory) for check in reply.checks]
 
-    def _text(self, reply: Reply, message: Message, memory: Mapping[str, str]) -> Judged:
+    def _text(self, reply: Reply, message: Message, memory: Mapping[str, str]) -> StepResult:
         step, response = _text_step(reply), response_name(message.event)
         said = texts.cleaned(message.text, self._settings)
         wanted = [texts.cleaned(text, self._settings) for text in reply.texts]
@@ -230,14 +230,14 @@ class ScriptRun:
 
     # --- asserters ----------------------------------------------------------------------------------------------------
 
-    def _check(self, check: Check, message: Message, memory: Mapping[str, str]) -> Judged:
+    def _check(self, check: Check, message: Message, memory: Mapping[str, str]) -> StepResult:
         one, step = check.asserter, _step_of(check.asserter)
         try:
             args = tuple(self._filled(arg, memory, message) for arg in check.texts)
             step = step.with_values(self._filled(step.expected, memory, message))
             fits, actual = self._fits(one.name, args, message, negated=one.negated)
             if one.name in vocabulary.SHOWN and one.negated:
-                fits = self._some(one.name, args, message)
+                fits = self._has_any(one.name, args, message)
         except texts.NotJudgedError as error:
             return step.skipped(str(error))
         except texts.CannotCompareError as error:
@@ -251,7 +251,7 @@ class ScriptRun:
         if name in vocabulary.TEXTS:
             return self._text_fits(name, args, texts.cleaned(message.text, self._settings)), one_line(message.text)
         if name in vocabulary.NLU:
-            return self._heard_fits(name, args, message)
+            return self._parse_asserter(name, args, message)
         if name in vocabulary.COUNTS:
             what, _, how = name.partition("_COUNT")
             number = len(_shown(what, message, in_cards=how == "_REC"))
@@ -317,11 +317,11 @@ class ScriptRun:
             return bool(_shown(name, message))
         return all(self._has(name, arg, message) for arg in args)
 
-    def _some(self, name: str, args: tuple[str, ...], message: Message) -> bool:
+    def _has_any(self, name: str, args: tuple[str, ...], message: Message) -> bool:
         """Whether any of what must not be there is."""
         return any(self._has(name, arg, message) for arg in args) if args else self._has_all(name, args, message)
 
-    def _heard_fits(self, name: str, args: tuple[str, ...], message: Message) -> tuple[bool, str]:
+    def _parse_asserter(self, name: str, args: tuple[str, ...], message: Message) -> tuple[bool, str]:
         what = ENTITIES if name.startswith("ENTIT") else INTENT
         if what in message.unseen:
             raise texts.NotJudgedError(message.unseen[what])
@@ -374,7 +374,7 @@ class ScriptRun:
 
     # --- messages that nobody read, and memory ------------------------------------------------------------------------
 
-    def _at_end(self, check: Called) -> Judged:
+    def _at_end(self, check: Called) -> StepResult:
         step, number = _step_of(check), len(self._waiting)
         if self._has_failed and not self._settings.goes_on:
             return step.skipped(NOT_RUN)
@@ -387,7 +387,7 @@ class ScriptRun:
         self._has_failed = True
         return step.failed(self._not_read(), reason, [*self._unread_lines(), *step.lines])
 
-    def _unread(self, location: Location) -> Judged:
+    def _unread(self, location: Location) -> StepResult:
         self._has_failed = True
         return _Step("BOT_CONSUMED", "", location).failed(self._not_read(), None, self._unread_lines())
 
@@ -406,7 +406,7 @@ class ScriptRun:
         if any(hook.name == "SKIP_BOT_UNCONSUMED" for hook in hooks):
             self._waiting.clear()
 
-    def _set(self, hooks: Sequence[Called], message: Message | None = None) -> list[Judged]:
+    def _set(self, hooks: Sequence[Called], message: Message | None = None) -> list[StepResult]:
         """Set and clear variables; return the steps of those whose value the message does not have."""
         lacking = []
         for hook in hooks:
@@ -492,7 +492,7 @@ class _Choice(Struct, frozen=True):
 
     applies: bool = True
     leaves: bool = False
-    steps: tuple[Judged, ...] = ()
+    steps: tuple[StepResult, ...] = ()
 
 
 # Steps of the report.
@@ -514,14 +514,14 @@ class _Step(Struct, frozen=True):
     def with_values(self, held: str) -> _Step:
         return replace(self, held=held)
 
-    def passed(self, response: str | None = None) -> Judged:
+    def passed(self, response: str | None = None) -> StepResult:
         return self._judged("passed", None, None, [f"  {self._line}"], response)
 
-    def failed(self, actual: str | None, reason: str | None, lines: Sequence[str] = ()) -> Judged:
+    def failed(self, actual: str | None, reason: str | None, lines: Sequence[str] = ()) -> StepResult:
         judged = self._judged("failed", actual, reason, lines or self.lines)
         return replace(judged, step=replace(judged.step, expected=self.shown))
 
-    def skipped(self, reason: str) -> Judged:
+    def skipped(self, reason: str) -> StepResult:
         return self._judged("skipped", None, reason, ())
 
     @property
@@ -540,7 +540,7 @@ class _Step(Struct, frozen=True):
         reason: str | None,
         lines: Sequence[str],
         response: str | None = None,
-    ) -> Judged:
+    ) -> StepResult:
         step = CaseStep(
             kind=self.kind,
             expected=self.expected,
@@ -550,7 +550,7 @@ class _Step(Struct, frozen=True):
             reason=reason,
             response=response,
         )
-        return Judged(step, tuple(lines))
+        return StepResult(step, tuple(lines))
 
 
 def _text_step(reply: Reply) -> _Step:

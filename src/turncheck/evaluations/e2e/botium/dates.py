@@ -163,7 +163,7 @@ _UNITS: Final = {
 }
 
 
-def moved(at: datetime, amount: float, unit: str) -> datetime | None:
+def shifted(at: datetime, amount: float, unit: str) -> datetime | None:
     """Return the time that is so much later in local time; ``None`` if it is beyond the calendar.
 
     With an unknown unit it is the same time, as in Botium. Parts of days and months are rounded.

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from turncheck.clock import seconds_left
 from turncheck.evaluations.e2e.botium.texts import CannotCompareError, NotJudgedError
 from turncheck.evaluations.e2e.steps import json_text
-from turncheck.project.botium.patterns import OtherwiseReadError, as_pattern, as_searched, joined
+from turncheck.project.botium.patterns import UnsupportedPatternError, as_pattern, from_utf16_units, to_utf16_units
 from turncheck.project.botium.vocabulary import ORDERED_LIST
 from turncheck.web.json_path import JsonPath, PathError
 from turncheck.yaml_tree.shapes import SEARCH_SECONDS, as_re_reads
@@ -176,13 +176,13 @@ class Message(Struct, frozen=True):
         try:
             found = regex.finditer(
                 as_re_reads(as_pattern(pattern or ORDERED_LIST, multiline=True)),
-                as_searched(self.text),
+                to_utf16_units(self.text),
                 flags=regex.VERSION0,
                 timeout=seconds_left(SEARCH_SECONDS),
                 concurrent=True,
             )
-            points = [joined(match[1]) for match in found if match.re.groups and match[1]]
-        except OtherwiseReadError as error:
+            points = [from_utf16_units(match[1]) for match in found if match.re.groups and match[1]]
+        except UnsupportedPatternError as error:
             raise CannotCompareError(f"'{pattern}': {error}") from None
         except TimeoutError:
             raise CannotCompareError(f"the pattern '{pattern}' took too long to be searched for") from None

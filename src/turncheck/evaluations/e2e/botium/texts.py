@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from turncheck.clock import seconds_left
-from turncheck.project.botium.patterns import OtherwiseReadError, as_pattern, as_searched
+from turncheck.project.botium.patterns import UnsupportedPatternError, as_pattern, to_utf16_units
 from turncheck.yaml_tree.shapes import SEARCH_SECONDS, EndlessSearchError, as_re_reads, is_matched
 
 if TYPE_CHECKING:
@@ -83,9 +83,9 @@ def matches(said: str, wanted: str, mode: str, word_errors: str = "") -> bool:
 def _holds_pattern(said: str, wanted: str, *, ignores_case: bool) -> bool:
     try:
         pattern = as_pattern(wanted, ignores_case=ignores_case)
-    except OtherwiseReadError as error:
+    except UnsupportedPatternError as error:
         raise (CannotCompareError if error.is_refused else NotJudgedError)(f"'{wanted}': {error}") from None
-    return found(pattern, as_searched(said, ignores_case=ignores_case), written=wanted)
+    return found(pattern, to_utf16_units(said, ignores_case=ignores_case), written=wanted)
 
 
 def _has_wildcards(said: str, wanted: str, *, exact: bool) -> bool:

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, Final
 from msgspec import Struct
 
 from turncheck.clock import seconds_left
-from turncheck.evaluations.e2e.botium.dates import INVALID, milliseconds, moved, written
+from turncheck.evaluations.e2e.botium.dates import INVALID, milliseconds, shifted, written
 from turncheck.evaluations.e2e.botium.message import as_text
 from turncheck.evaluations.e2e.botium.texts import CannotCompareError
-from turncheck.project.botium.patterns import OtherwiseReadError, as_pattern, as_searched, joined
+from turncheck.project.botium.patterns import UnsupportedPatternError, as_pattern, from_utf16_units, to_utf16_units
 from turncheck.project.botium.vocabulary import ANSWERED, CALL, FUNCTIONS, VARIABLE, arguments
 from turncheck.yaml_tree.shapes import SEARCH_SECONDS, as_re_reads
 
@@ -124,11 +124,11 @@ def _time(name: str, args: list[str]) -> str:
     pattern = _PATTERNS[name]
     match name:
         case "$tomorrow" | "$yesterday":
-            at = moved(now(), 1 if name == "$tomorrow" else -1, "days")
+            at = shifted(now(), 1 if name == "$tomorrow" else -1, "days")
             given = args[0] if args else ""
         case "$date_add" | "$date_subtract":
             amount, unit, given = (*args, "", "", "")[:3]
-            at = moved(now(), _number(amount) * (1 if name == "$date_add" else -1), unit)
+            at = shifted(now(), _number(amount) * (1 if name == "$date_add" else -1), unit)
         case _:
             at, given = now(), args[0] if args and name == "$date" else ""
     return INVALID if at is None else written(at, given or pattern)
@@ -156,7 +156,9 @@ def values_in(said: str, wanted: Sequence[str], settings: Capabilities) -> dict[
             pattern = pattern.replace(name, kind)
         match = _search(pattern, said)
         found_here = dict(zip(names, match or (), strict=False))
-        values |= {n: joined(value) for n, value in found_here.items() if value is not None and n not in FUNCTIONS}
+        values |= {
+            n: from_utf16_units(value) for n, value in found_here.items() if value is not None and n not in FUNCTIONS
+        }
     return values
 
 
@@ -165,9 +167,9 @@ def _search(pattern: str, text: str) -> tuple[str | None, ...] | None:
 
     try:
         searched = as_re_reads(as_pattern(pattern))
-        units = as_searched(text)
+        units = to_utf16_units(text)
         seconds = seconds_left(SEARCH_SECONDS)
         match = regex.search(searched, units, flags=regex.VERSION0, timeout=seconds, concurrent=True)
-    except (OtherwiseReadError, regex.error, TimeoutError):
+    except (UnsupportedPatternError, regex.error, TimeoutError):
         return None
     return None if match is None else match.groups()

@@ -23,7 +23,7 @@ import msgspec
 import requests
 from urllib3.exceptions import HTTPError
 
-from turncheck.messages.errors import EngineError, PassingError
+from turncheck.messages.errors import EngineError, TransientError
 from turncheck.platforms.kore.engine.answers import UnreadableError, read_json
 from turncheck.process.environment import Secret, redact_all, remember
 from turncheck.process.screen import duration
@@ -198,7 +198,7 @@ class KoreRefusedError(EngineError):
         return self.status in {400, 404} and "not found" in self.message.lower()
 
 
-class KoreFaultError(PassingError):
+class KoreFaultError(TransientError):
     """The platform failed in this one call, repeatedly."""
 
 

@@ -10,7 +10,7 @@ from turncheck.comparison.consistent_tests import consistency_of
 from turncheck.messages.phrasing import count
 
 if TYPE_CHECKING:
-    from turncheck.gates.judged import Judged
+    from turncheck.gates.judged import JudgedGate
     from turncheck.render.wording.reasons.context import Context, Reasons
     from turncheck.report.model import Report
 
@@ -36,7 +36,7 @@ def inconsistent_in_words(report: Report) -> str:
     return f"{len(checked.inconsistent):,} of {count(len(checked.tests), 'test case')} {expect} what is not there"
 
 
-def _gone_or_inconsistent(gate: Judged, context: Context) -> str:
+def _gone_or_inconsistent(gate: JudgedGate, context: Context) -> str:
     """``1 test case of the base is gone``; which other tests expect what is not there."""
     change = context.compared.consistency if context.compared is not None else UNSET
     gone = len(gate.causes) - (0 if isinstance(change, UnsetType) else len(change.newly))

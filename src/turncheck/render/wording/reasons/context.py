@@ -12,7 +12,7 @@ from turncheck.comparison import failed_tests
 from turncheck.comparison.failures import BadFinding, FailedTest, NotRunTest
 from turncheck.comparison.tally import Tally, tallies
 from turncheck.evaluations.kinds import CASES
-from turncheck.gates.judged import Judged, NoFigure
+from turncheck.gates.judged import JudgedGate, NoFigure
 from turncheck.messages.phrasing import count
 from turncheck.render.wording import tests as wording
 from turncheck.render.wording.changes import unreadable_in_words
@@ -48,13 +48,13 @@ class Context(Struct, frozen=True):
         return tallies(self.report)
 
 
-Words = str | Callable[[Judged, Context], str]
+Words = str | Callable[[JudgedGate, Context], str]
 """What is said for a reason: always the same, or made of the facts."""
 Reasons = Mapping[str, Words]
 """What is said for each reason of a family of gates."""
 
 
-def no_base(_: Judged, context: Context) -> str:
+def no_base(_: JudgedGate, context: Context) -> str:
     """Say why there is no base."""
     return context.none
 
@@ -63,12 +63,12 @@ STOPPED = "the run ended before its end"
 """Why a gate is not judged that needs all tests."""
 
 
-def not_run(gate: Judged, _: Context) -> str:
+def not_run(gate: JudgedGate, _: Context) -> str:
     """Say why there is nothing to judge."""
     return next((fact.why for fact in gate.facts if isinstance(fact, NoFigure)), "there was nothing to judge")
 
 
-def unclear(gate: Judged, _: Context) -> str:
+def unclear(gate: JudgedGate, _: Context) -> str:
     """Name the tests whose runs do not say how they fare."""
     cases = [cause for cause in gate.causes if isinstance(cause, NotRunTest)]
     numbers = Counter(case.evaluation for case in cases)
@@ -77,7 +77,7 @@ def unclear(gate: Judged, _: Context) -> str:
     return f"{all_of_them} unclear: {cases[0].reason if is_one_reason else f'{cases[0].name}: {cases[0].reason}'}"
 
 
-def hidden_on_base(gate: Judged, context: Context) -> str:
+def hidden_on_base(gate: JudgedGate, context: Context) -> str:
     """Say what may be old: the base cannot show whether it is."""
     tests = sum(isinstance(cause, FailedTest) for cause in gate.causes)
     found = Counter(cause.finding.severity for cause in gate.causes if isinstance(cause, BadFinding))

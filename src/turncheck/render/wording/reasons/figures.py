@@ -10,11 +10,11 @@ from turncheck.render.wording.figures import change, figure, no_verdict
 from turncheck.render.wording.reasons.context import Context, hidden_on_base, no_base, unclear
 
 if TYPE_CHECKING:
-    from turncheck.gates.judged import GateOutcome, Judged
+    from turncheck.gates.judged import GateOutcome, JudgedGate
     from turncheck.render.wording.reasons.context import Reasons
 
 
-def _of_figure(gate: Judged, _: Context) -> str:
+def _of_figure(gate: JudgedGate, _: Context) -> str:
     (fact,) = gate.facts
     if isinstance(fact, Value):
         return _value(fact)
@@ -57,7 +57,7 @@ def _difference(drop: Drop) -> str:
     return f"{drop.rule.name}: {words}"
 
 
-def in_short(gate: Judged, _: Context) -> str | None:
+def in_short(gate: JudgedGate, _: Context) -> str | None:
     """Say the same without the details that belong in the gate's own line; ``None``: there is nothing shorter."""
     match gate.facts:
         case (Drop() as drop,) if drop.delta.agreement is None:

@@ -15,30 +15,30 @@ from turncheck.render.wording.reasons.context import Context, hidden_on_base, no
 
 if TYPE_CHECKING:
     from turncheck.comparison.model import Comparison
-    from turncheck.gates.judged import Judged
+    from turncheck.gates.judged import JudgedGate
     from turncheck.render.wording.reasons.context import Reasons
 
 
-def _none_found(gate: Judged, context: Context) -> str:
+def _none_found(gate: JudgedGate, context: Context) -> str:
     new = " that the base does not have" if context.compared else f"; {context.none}"
     return f"no {severity_of(gate.gate)}s in the data{new if gate.gate.new else ''}"
 
 
-def _found(gate: Judged, context: Context) -> str:
+def _found(gate: JudgedGate, context: Context) -> str:
     return "; ".join(_in_words(gate, context.compared))
 
 
-def _new(gate: Judged, context: Context) -> str:
+def _new(gate: JudgedGate, context: Context) -> str:
     every = f"; {context.none}, so every {severity_of(gate.gate)} counts as new"
     new = " that the base does not have" if context.compared else every
     return f"{'; '.join(_in_words(gate, None))}{new}"
 
 
-def _new_not_known(gate: Judged, context: Context) -> str:
+def _new_not_known(gate: JudgedGate, context: Context) -> str:
     return f"{'; '.join(_in_words(gate, None))}; {context.none}, so it is not known which are new"
 
 
-def _in_words(gate: Judged, compared: Comparison | None) -> list[str]:
+def _in_words(gate: JudgedGate, compared: Comparison | None) -> list[str]:
     return [*chain(*(errors_in_words(fact, compared) for fact in gate.facts if isinstance(fact, Findings)))]
 
 

@@ -15,13 +15,13 @@ from turncheck.render.wording.figures import few
 from turncheck.render.wording.reasons.context import STOPPED, Context, not_run
 
 if TYPE_CHECKING:
-    from turncheck.gates.judged import Judged
+    from turncheck.gates.judged import JudgedGate
     from turncheck.render.wording.reasons.context import Reasons
     from turncheck.report.evaluations import Evaluation
     from turncheck.report.model import Report
 
 
-def _without_tests(_: Judged, context: Context) -> str:
+def _without_tests(_: JudgedGate, context: Context) -> str:
     untested = [WITHOUT_TESTS[test] for test in failed_tests.judged_without_tests(context.report)]
     return f"tested: {wording.joined(untested)}, as requested"
 
@@ -58,7 +58,7 @@ def _left_out(report: Report, evaluation: Evaluation | None) -> list[tuple[str, 
     return found
 
 
-def in_short(gate: Judged, context: Context) -> str | None:
+def in_short(gate: JudgedGate, context: Context) -> str | None:
     """Say the same without the details that belong in the gate's own line; ``None``: there is nothing shorter."""
     match gate.facts:
         case (NoFigure(short=short),) if short:

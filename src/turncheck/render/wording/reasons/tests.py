@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from turncheck.comparison.model import Comparison, OneSided
     from turncheck.comparison.tally import Tally
-    from turncheck.gates.judged import Fact, Judged
+    from turncheck.gates.judged import Fact, JudgedGate
     from turncheck.render.wording.reasons.context import Reasons
     from turncheck.report.model import Report
 
@@ -33,7 +33,7 @@ WARN: Final = "misunderstood: warn"
 """Why misunderstood tests do not fail the run."""
 
 
-def _failed_tests(gate: Judged, context: Context) -> str:
+def _failed_tests(gate: JudgedGate, context: Context) -> str:
     """What failed in tests, and what kept them from running."""
     faults = faults_of(context.report, TESTS)
     failed = [_failed(context.found)] if any(tally.failed for tally in context.found) else []
@@ -45,18 +45,18 @@ def _failed_tests(gate: Judged, context: Context) -> str:
     return "; ".join([*failed, *([wording.faults_in_words(faults)] if faults else [])])
 
 
-def _newly_failed(gate: Judged, context: Context) -> str:
+def _newly_failed(gate: JudgedGate, context: Context) -> str:
     """What failed in tests or in the data and did not on the base; or more runs of all cases."""
     losses = _losses(gate)
     words = [_new_failures(gate, context)] if gate.causes or not losses else []
     return "; ".join([*words, *losses])
 
 
-def _losses(gate: Judged) -> list[str]:
+def _losses(gate: JudgedGate) -> list[str]:
     return [losses_in_words(fact.losses) for fact in gate.facts if isinstance(fact, LossesOverall)]
 
 
-def _new_failures(gate: Judged, context: Context) -> str:
+def _new_failures(gate: JudgedGate, context: Context) -> str:
     compared = context.compared
     if compared is not None:
         half = "".join(f"; {_half(lacking)}" for lacking in compared.base_lacks)
@@ -75,7 +75,7 @@ def _new_failures(gate: Judged, context: Context) -> str:
     return f"{none}, so every failure counts as new: {', '.join(parts)}"
 
 
-def _tests_not_run(_: Judged, context: Context) -> str:
+def _tests_not_run(_: JudgedGate, context: Context) -> str:
     """Which tests were not run and why, unless another gate says that."""
     faulty = {fault.evaluation for fault in faults_of(context.report)}
     reasons: dict[str, list[str]] = {}
@@ -92,7 +92,7 @@ def _tests_not_run(_: Judged, context: Context) -> str:
     return f"{not_run}; {_passed(others)}" if others else not_run
 
 
-def _nothing_new(_: Judged, context: Context) -> str:
+def _nothing_new(_: JudgedGate, context: Context) -> str:
     words = ["nothing fails that passed on the base" if context.compared else f"nothing fails; {context.none}"]
     words += [wording.quarantined_in_words(tally) for tally in context.found if tally.quarantined]
     for evaluation, cases in failed_tests.newly_misunderstood(context.report, context.comparison):
@@ -100,7 +100,7 @@ def _nothing_new(_: Judged, context: Context) -> str:
     return "; ".join(words)
 
 
-def _base_faults(gate: Judged, context: Context) -> str:
+def _base_faults(gate: JudgedGate, context: Context) -> str:
     unknown = [fact.lost for fact in gate.facts if isinstance(fact, LostEvaluation)]
     short = _base_faults_in_short(gate, context.report)
     if not (whole := [one for one in unknown if not one.files]):
@@ -110,7 +110,7 @@ def _base_faults(gate: Judged, context: Context) -> str:
     return f"{short}, so it is not known which tests are gone{why}"
 
 
-def _base_faults_in_short(gate: Judged, report: Report) -> str:
+def _base_faults_in_short(gate: JudgedGate, report: Report) -> str:
     """``the base could not run core``, or which of its files cannot be read."""
     unknown = [fact.lost for fact in gate.facts if isinstance(fact, LostEvaluation)]
     if whole := [one for one in unknown if not one.files]:
@@ -160,7 +160,7 @@ def _half(lacking: OneSided) -> str:
     name = lacking.evaluation
     if lacking.cases is not None:
         return f"the base did not run {count(lacking.cases, *TESTS[name])} ({lacking.reason})"
-    then = f", so all {TESTS[name][1]} that fail count as new" if name in TESTS else KINDS[name].follows_unknown
+    then = f", so all {TESTS[name][1]} that fail count as new" if name in TESTS else KINDS[name].without_base_note
     return f"the base has no results of {name} ({lacking.reason}){then}"
 
 
@@ -206,7 +206,7 @@ def lost_evaluation(one_sided: OneSided, *, faulty: bool) -> str:
     return lost if faulty else f"{lost}: {one_sided.reason}"
 
 
-def in_short(gate: Judged, context: Context) -> str | None:
+def in_short(gate: JudgedGate, context: Context) -> str | None:
     """Say the same without the details that belong in the gate's own line; ``None``: there is nothing shorter."""
     return _base_faults_in_short(gate, context.report) if gate.why == "base faults" else None
 
