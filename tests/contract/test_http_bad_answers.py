@@ -14,7 +14,7 @@ from golden_texts import Golden
 
 from turncheck.engines.http.conversation import OVER
 from turncheck.engines.remote import UnreadableError, decoded
-from turncheck.messages.errors import MeasurementInterruptedError
+from turncheck.messages.errors import IncompleteError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -169,7 +169,7 @@ def test_a_bot_that_is_busy_for_too_long_ends_the_run(seconds: str, tmp_path: Pa
     fake = FakeBot(lambda _: Reply({}, 429, (("Retry-After", seconds),)))
     with (
         serving(fake),
-        pytest.raises(MeasurementInterruptedError) as caught,
+        pytest.raises(IncompleteError) as caught,
     ):
         hold(tmp_path, fake)
     golden(caught.value)
@@ -190,7 +190,7 @@ def test_a_bot_that_is_busy_for_too_long_ends_the_run(seconds: str, tmp_path: Pa
 )
 def test_a_bot_that_refuses_everything_ends_the_run(reply: Reply, expected: str, tmp_path: Path) -> None:
     fake = FakeBot(lambda _: reply)
-    with serving(fake), pytest.raises(MeasurementInterruptedError, match=expected) as caught:
+    with serving(fake), pytest.raises(IncompleteError, match=expected) as caught:
         hold(tmp_path, fake)
     assert len(fake.calls) == 1
     assert [case.outcome for case in caught.value.finished.cases] == ["skipped"] * 3
@@ -199,7 +199,7 @@ def test_a_bot_that_refuses_everything_ends_the_run(reply: Reply, expected: str,
 def test_nobody_there_ends_the_run(tmp_path: Path, golden: Golden) -> None:
     with serving(FakeBot()) as fake:
         pass
-    with pytest.raises(MeasurementInterruptedError) as caught:
+    with pytest.raises(IncompleteError) as caught:
         hold(tmp_path, fake, sleep=lambda _: None)
     golden(caught.value)
 
@@ -209,7 +209,7 @@ def test_a_bot_without_a_usable_answer_is_not_asked_for_ever(tmp_path: Path, gol
     cases = "test_cases:\n" + "".join(
         f"- test_case: c{number}\n  steps:\n  - user: hi\n  - bot: hi\n" for number in range(30)
     )
-    with serving(fake), pytest.raises(MeasurementInterruptedError) as caught:
+    with serving(fake), pytest.raises(IncompleteError) as caught:
         hold(tmp_path, fake, cases)
     golden(caught.value)
     assert len(fake.calls) == 10
@@ -221,7 +221,7 @@ def test_errors_from_before_the_last_answer_stay_errors(tmp_path: Path) -> None:
     cases = "test_cases:\n" + "".join(
         f"- test_case: c{number}\n  steps:\n  - user: hi\n  - bot: You said hi\n" for number in range(20)
     )
-    with serving(fake), pytest.raises(MeasurementInterruptedError) as caught:
+    with serving(fake), pytest.raises(IncompleteError) as caught:
         hold(tmp_path, fake, cases)
     outcomes = [case.outcome for case in caught.value.finished.cases]
     assert outcomes == ["passed", "error", "passed", *["skipped"] * 17]
@@ -335,7 +335,7 @@ def test_a_bot_that_dies_at_any_turn_leaves_no_case_passed_that_was_not_judged(t
         return echo(call)
 
     fake = FakeBot(answer)
-    with serving(fake), pytest.raises(MeasurementInterruptedError) as caught:
+    with serving(fake), pytest.raises(IncompleteError) as caught:
         hold(tmp_path, fake, cases, sleep=lambda _: None)
     outcomes = [case.outcome for case in caught.value.finished.cases]
     assert outcomes == (["skipped", "skipped"] if turn < 4 else ["passed", "skipped"])
@@ -343,7 +343,7 @@ def test_a_bot_that_dies_at_any_turn_leaves_no_case_passed_that_was_not_judged(t
 
 def test_the_token_is_in_no_message(tmp_path: Path) -> None:
     fake = FakeBot(lambda call: Reply({"message": f"bad token {call.headers['Authorization']}"}, 401))
-    with serving(fake), pytest.raises(MeasurementInterruptedError) as caught:
+    with serving(fake), pytest.raises(IncompleteError) as caught:
         hold(tmp_path, fake, token="s3cret-t0ken")
     assert "s3cret" not in str(caught.value)
     assert fake.calls[0].headers["Authorization"] == "Bearer s3cret-t0ken"

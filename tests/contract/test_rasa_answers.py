@@ -30,7 +30,7 @@ from turncheck.evaluations.core.judging import evaluate_stories
 from turncheck.evaluations.e2e.case import CaseRun
 from turncheck.evaluations.e2e.judging import evaluate_cases
 from turncheck.evaluations.nlu.judging import evaluate_held_out
-from turncheck.messages.errors import EngineError, MeasurementInterruptedError
+from turncheck.messages.errors import EngineError, IncompleteError
 from turncheck.project.e2e.cases import read_cases
 from turncheck.project.reader import read_nlu, read_project, read_stories
 from turncheck.report.codec import decode, encode
@@ -279,7 +279,7 @@ def whole_evaluation(bot: Path, client: RasaClient, path: str) -> Report:
         cases = read_cases(bot, [bot / "cases.yml"]).cases
         engine = RasaConversations(client, INFO, has_flows=True)
         return Report(**{**fields(report), "e2e": evaluate_cases(engine, cases, CaseRun())})
-    except MeasurementInterruptedError as error:
+    except IncompleteError as error:
         name = {"/model/parse": "nlu", "/model/predict": "core"}.get(path, "e2e")
         finished = getattr(error.finished, "section", error.finished)
         return Report(**{**fields(report), name: finished, "stopped": str(error)})

@@ -29,7 +29,7 @@ from turncheck.engines.rasa_server.conversation import (
 )
 from turncheck.engines.remote import CutError, ServerError, SlowAnswerError
 from turncheck.evaluations.e2e.steps import Exercised
-from turncheck.messages.errors import EngineError, MeasurementInterruptedError, TransientError, UserError
+from turncheck.messages.errors import EngineError, IncompleteError, TransientError, UserError
 from turncheck.project.reader import read_project
 from turncheck.report.model import EngineInfo
 
@@ -138,7 +138,7 @@ def test_a_conversations_name_stands_in_no_message(rasa: FakeRasa) -> None:
 
 def test_answers_before_a_failure_are_kept(rasa: FakeRasa) -> None:
     rasa.fault = lambda _path, body: (500, "An unexpected error occurred. Error: boom") if body["text"] == "c" else None
-    with pytest.raises(MeasurementInterruptedError, match=r"500: An unexpected error occurred\. Error: boom") as raised:
+    with pytest.raises(IncompleteError, match=r"500: An unexpected error occurred\. Error: boom") as raised:
         RasaNlu(RasaClient(Access(rasa.url), at_once=1, sleep=lambda _: None), INFO).parse(["a", "b", "c", "d"])
     assert [None if parse is None else parse.text for parse in raised.value.finished] == ["a", "b", None, None]
     asked = [body["text"] for _, _, body in rasa.calls]

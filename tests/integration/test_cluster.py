@@ -22,7 +22,7 @@ from timing import Timing
 
 from turncheck.cli import run_command_line
 from turncheck.evaluations.nlu.splits import FoldRun, Folds, run_folds, stable_folds
-from turncheck.messages.errors import EngineError, MeasurementInterruptedError, UserError
+from turncheck.messages.errors import EngineError, IncompleteError, UserError
 from turncheck.process.cache import Cache, software
 from turncheck.process.screen import Console
 from turncheck.project.model import Project
@@ -237,15 +237,13 @@ def test_what_is_lost_on_the_way_is_done_again(tmp_path: Path, monkeypatch: pyte
         assert run(replace_the_last) == expected
 
         monkeypatch.setattr(cluster_module, "NO_WORKERS_SECONDS", 2.0)
-        with pytest.raises(MeasurementInterruptedError, match="no workers for 2 s") as raised:
+        with pytest.raises(IncompleteError, match="no workers for 2 s") as raised:
             run(lambda done, total: cluster.kill_worker())
         assert len(raised.value.finished) >= 1
 
         cluster.add_worker()
         cluster.await_workers(1)
-        with pytest.raises(
-            MeasurementInterruptedError, match=f"the Dask scheduler at {cluster.address} is gone"
-        ) as raised:
+        with pytest.raises(IncompleteError, match=f"the Dask scheduler at {cluster.address} is gone") as raised:
             run(lambda done, total: cluster.scheduler.kill())
         assert len(raised.value.finished) >= 1
 

@@ -23,7 +23,7 @@ from turncheck.engines.conversation import CustomAction, Turn
 from turncheck.evaluations.e2e.case import NO_JUDGE, CaseRun, judge_assertions
 from turncheck.evaluations.e2e.judging import evaluate_cases
 from turncheck.evaluations.e2e.steps import judge_steps, same
-from turncheck.messages.errors import MeasurementInterruptedError, UserError
+from turncheck.messages.errors import IncompleteError, UserError
 from turncheck.messages.finding import Location
 from turncheck.project.e2e.cases import read_cases
 from turncheck.project.e2e.model import Assertion, CaseTurn, E2ECase, Expectation
@@ -605,7 +605,7 @@ def test_interrupted_what_was_finished_is_kept_and_nobody_waits_for_the_rest(tim
     expected = said("a", step("bot", "x"))
     fixtures: list[dict[str, Any]] = [{}, {"waits": True}, {}, {"last": True}]
     cases = [case(str(number), expected, slots=slots) for number, slots in enumerate(fixtures)]
-    with timing.at_most(30, time.monotonic), pytest.raises(MeasurementInterruptedError, match="interrupted") as raised:
+    with timing.at_most(30, time.monotonic), pytest.raises(IncompleteError, match="interrupted") as raised:
         evaluate_cases(Slow({"a": turn(bot("x"))}), cases, CaseRun(workers=2), interrupt)
     assert raised.value.interrupted
     result = raised.value.finished

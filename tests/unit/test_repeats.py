@@ -39,7 +39,7 @@ from turncheck.evaluations.varying.attempts import BaseRuns, BudgetShare, Repeat
 from turncheck.evaluations.varying.base_runner import BaseRunner
 from turncheck.evaluations.varying.e2e import base_runs, evaluate_repeatedly
 from turncheck.evaluations.varying.rounds import Rounds
-from turncheck.messages.errors import EngineError, MeasurementInterruptedError, TransientError, UnansweredError
+from turncheck.messages.errors import EngineError, IncompleteError, TransientError, UnansweredError
 from turncheck.messages.finding import Location
 from turncheck.report.model import CaseResult, Repeats
 from turncheck.settings.repeats import RepeatRules, read_repeats, repeat_rules
@@ -460,10 +460,10 @@ def test_a_case_that_never_passes_on_either_side_any_more_has_failed() -> None:
     assert (drifted.cases[0].outcome, len(of(drifted, "a").runs)) == ("failed", 30)
 
 
-def gone(on_call: Callable[[int], None], rates: Mapping[str, float]) -> MeasurementInterruptedError:
+def gone(on_call: Callable[[int], None], rates: Mapping[str, float]) -> IncompleteError:
     """How a run ends whose base passed all cases, and now does this when it is called; case a fails here."""
     base = with_base(evaluated(dict.fromkeys(rates, 0.0)), "P" * 20)
-    with pytest.raises(MeasurementInterruptedError) as cut:
+    with pytest.raises(IncompleteError) as cut:
         evaluated(rates, base, on_base=base_of(dict.fromkeys(rates, 0.0), on_call=on_call))
     finished = cast("EndToEnd", cut.value.finished)
     assert of(finished, "a").outcome == "regressed", "its report says how the base fares"
@@ -570,7 +570,7 @@ def test_errors_are_no_runs() -> None:
         if number in {1, 2}:
             raise TransientError("it is away for a moment")
 
-    with pytest.raises(MeasurementInterruptedError):
+    with pytest.raises(IncompleteError):
         evaluated({"a": 0.0}, on_call=lost)
     again = evaluated({"a": 0.0}, on_call=lambda number: lost(2) if number == 1 else None)
     assert of(again, "a").runs == "PP", "asked once more"
@@ -582,7 +582,7 @@ def test_when_the_engine_is_gone_what_was_measured_is_kept() -> None:
         if number > 3:
             raise EngineError("it hung up")
 
-    with pytest.raises(MeasurementInterruptedError) as stopped:
+    with pytest.raises(IncompleteError) as stopped:
         evaluated({"a": 0.0, "b": 0.0}, on_call=gone)
     section = stopped.value.finished
     runs = [case.repeats for case in section.cases]
@@ -596,13 +596,13 @@ def test_an_interrupt_keeps_what_was_measured() -> None:
         if number > 4:
             raise KeyboardInterrupt
 
-    with pytest.raises(MeasurementInterruptedError) as stopped:
+    with pytest.raises(IncompleteError) as stopped:
         evaluated({"a": 0.0, "b": 0.0, "c": 0.0}, on_call=interrupted)
     assert stopped.value.interrupted
     section = stopped.value.finished
     assert len(section.cases) == 3
     assert section.remarks
-    later = pytest.raises(MeasurementInterruptedError)
+    later = pytest.raises(IncompleteError)
     with later as stopped:
         evaluated({"a": 0.0, "b": 1.0}, on_call=lambda number: interrupted(number) if number > 4 else None)
     assert [case.outcome for case in stopped.value.finished.cases] == ["passed", "unclear"]
@@ -613,7 +613,7 @@ def test_nothing_is_said_of_a_base_that_was_not_looked_up(golden: Golden) -> Non
         if number > 4:
             raise KeyboardInterrupt
 
-    with pytest.raises(MeasurementInterruptedError) as stopped:
+    with pytest.raises(IncompleteError) as stopped:
         evaluated(dict.fromkeys("abc", 1.0), on_call=interrupted)
     golden(stopped.value.finished.cases[0].reason)
 
@@ -732,7 +732,7 @@ def test_an_interrupt_while_the_base_starts_keeps_what_was_run() -> None:
         raise KeyboardInterrupt
 
     known = with_base(evaluated({"a": 0.0, "b": 0.0}), "P" * 20)
-    with pytest.raises(MeasurementInterruptedError) as cut:
+    with pytest.raises(IncompleteError) as cut:
         evaluated({"a": 1.0, "b": 0.0}, known, on_base=BaseRunner(interrupted))
     finished = cast("EndToEnd", cut.value.finished)
     assert [of(finished, name).runs for name in "ab"] == ["FF", "PP"]

@@ -16,7 +16,7 @@ from turncheck.engines.embedded.nlu.trainer import EmbeddedNluTrainer
 from turncheck.evaluations.nlu import splits
 from turncheck.evaluations.robustness import robustness as module
 from turncheck.evaluations.robustness.robustness import cross_validate_robustness, evaluate_robustness
-from turncheck.messages.errors import EngineError, MeasurementInterruptedError
+from turncheck.messages.errors import EngineError, IncompleteError
 from turncheck.process.interrupts import listen
 from turncheck.project.nlu_data import Example, NluData
 from turncheck.project.reader import read_project
@@ -54,9 +54,7 @@ class Failing:
         if isinstance(self.cause, KeyboardInterrupt):
             raise self.cause
         half = len(texts) // 2
-        raise MeasurementInterruptedError(
-            EngineError("the server is gone"), [*self.engine.parse(texts[:half]), *[None] * half]
-        )
+        raise IncompleteError(EngineError("the server is gone"), [*self.engine.parse(texts[:half]), *[None] * half])
 
 
 @pytest.mark.parametrize("cause", [KeyboardInterrupt(), EngineError("the server is gone")])
@@ -69,7 +67,7 @@ def test_held_out_the_variants_until_then_are_judged(
     engine, data = EmbeddedNluTrainer().fit(project), NluData(SENTENCES)
     whole = evaluate_robustness(project, engine, data)
 
-    with pytest.raises(MeasurementInterruptedError) as error:
+    with pytest.raises(IncompleteError) as error:
         evaluate_robustness(project, Failing(engine, cause, batches), data)
 
     part = error.value.finished
@@ -173,7 +171,7 @@ def test_suggestions_stopped_while_sentences_are_varied_keep_what_was_found(
     in_batches = module._in_batches
 
     def stopped(engine: NluEngine, texts: Sequence[str]) -> list[Parse | None]:
-        raise MeasurementInterruptedError(KeyboardInterrupt(), in_batches(engine, texts[:4]))
+        raise IncompleteError(KeyboardInterrupt(), in_batches(engine, texts[:4]))
 
     monkeypatch.setattr(module, "_in_batches", stopped)
 

@@ -12,7 +12,7 @@ from test_strength import CASES, STORIES, small_bot, strength_of
 
 from turncheck.cli import run_command_line
 from turncheck.evaluations.strength import measure as module
-from turncheck.messages.errors import EngineError, MeasurementInterruptedError
+from turncheck.messages.errors import EngineError, IncompleteError
 from turncheck.process.interrupts import listen
 from turncheck.report.codec import decode
 from turncheck.work.workplace import INLINE
@@ -43,7 +43,7 @@ def test_the_figures_until_then_come_with_the_error(cause: BaseException, tmp_pa
     root = small_bot(tmp_path, test_stories=STORIES)
     whole = strength_of(root, most=DONE)
 
-    with pytest.raises(MeasurementInterruptedError) as error:
+    with pytest.raises(IncompleteError) as error:
         strength_of(root, Stopped(cause))
 
     finished = error.value.finished

@@ -18,8 +18,8 @@ from turncheck.process.output_files import atomic_write, clear_leftovers, tempor
 HOLDER = """
 import sys, time
 from pathlib import Path
-from turncheck.process.output_files import temporary_folder, whole_file
-with temporary_folder("base") as folder, whole_file(Path(sys.argv[1]) / "model.tar.gz") as file:
+from turncheck.process.output_files import temporary_folder, atomic_write
+with temporary_folder("base") as folder, atomic_write(Path(sys.argv[1]) / "model.tar.gz") as file:
     (folder / "tree").mkdir()
     (folder / "tree" / "file").write_text("x")
     file.write(b"half")

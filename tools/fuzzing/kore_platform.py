@@ -16,7 +16,7 @@ from tools.fuzzing.servers import Answer, answering, mutated
 from tools.fuzzing.trial import PLANTED, Trial, as_json, without_network
 
 from turncheck.evaluations.batch.suites import SuiteRun, evaluate_suites
-from turncheck.messages.errors import MeasurementInterruptedError, UserError
+from turncheck.messages.errors import IncompleteError, UserError
 from turncheck.platforms.kore.commands import delete_suite, export_suite, list_suites, print_status, pull_bot, run_suite
 from turncheck.platforms.kore.engine.client import Access, Clock, KoreClient
 from turncheck.platforms.kore.engine.engines import KoreEngines
@@ -120,7 +120,7 @@ def ask(place: Path, dice: random.Random) -> str:
 def _judged(engines: KoreEngines, screen: Console) -> str:
     try:
         batch = evaluate_suites(engines, [SUITE], SuiteRun(), screen)
-    except MeasurementInterruptedError as error:
+    except IncompleteError as error:
         if error.finished is None:
             return str(error)
         batch = error.finished

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from turncheck.engines.base import Engine, Models, Part
     from turncheck.engines.conversation import NluEngine
     from turncheck.evaluations.core.judging import Tokenize
-    from turncheck.messages.errors import MeasurementInterruptedError
+    from turncheck.messages.errors import IncompleteError
     from turncheck.process.screen import Console
     from turncheck.project.model import Project, Story
     from turncheck.project.nlu_data import Example
@@ -233,7 +233,7 @@ def _nothing_to_test(options: CoreTestOptions) -> UserError:
 
 def evaluate_core(
     options: CoreTestOptions, screen: Console, source: Source | None = None
-) -> tuple[Report, MeasurementInterruptedError | None]:
+) -> tuple[Report, IncompleteError | None]:
     """Judge test stories, and return the report with what ended it before its end.
 
     Raises:

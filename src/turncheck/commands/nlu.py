@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from turncheck.engines.base import Models
     from turncheck.evaluations.nlu.judging import NluMeasurement
-    from turncheck.messages.errors import MeasurementInterruptedError
+    from turncheck.messages.errors import IncompleteError
     from turncheck.process.screen import Console
     from turncheck.project.model import Project
     from turncheck.project.nlu_data import NluData
@@ -330,7 +330,7 @@ def run_test_nlu(options: NluTestOptions, output: NluOutput, screen: Console, so
 
 def evaluate_nlu(
     options: NluTestOptions, screen: Console, source: Source | None = None
-) -> tuple[Report, MeasurementInterruptedError | None]:
+) -> tuple[Report, IncompleteError | None]:
     """Judge NLU data, and return the report with what ended it before its end.
 
     Raises:

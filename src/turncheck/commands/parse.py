@@ -27,7 +27,7 @@ from turncheck.messages.errors import (
     EXIT_NOT_DONE,
     EXIT_OK,
     EngineError,
-    MeasurementInterruptedError,
+    IncompleteError,
     UnansweredError,
     UserError,
 )
@@ -281,8 +281,8 @@ def _answers(engines: Engine, texts: list[str], screen: Console) -> Sequence[Utt
     suite = Suite("", "", tuple(SuiteCase(text, ()) for text in texts))
     try:
         return engines.answer_suite(suite, screen).answers
-    except MeasurementInterruptedError as error:
-        raise MeasurementInterruptedError(error, None if error.finished is None else error.finished.answers) from error
+    except IncompleteError as error:
+        raise IncompleteError(error, None if error.finished is None else error.finished.answers) from error
 
 
 def _as_json(sentence: str, answer: UtteranceAnswer | Parse) -> str:

@@ -13,7 +13,7 @@ from turncheck.commands.core import CoreOutput, core_exit_code, evaluate_core, p
 from turncheck.commands.flags.engine import add_engine_flags
 from turncheck.commands.flags.shared import add_verbosity, screen_of
 from turncheck.commands.nlu import evaluate_nlu, print_nlu, write_test_files
-from turncheck.messages.errors import EXIT_FAILED, MeasurementInterruptedError, UserError
+from turncheck.messages.errors import EXIT_FAILED, IncompleteError, UserError
 from turncheck.settings.bounds import capped_workers
 
 if TYPE_CHECKING:
@@ -186,7 +186,7 @@ def run_bare_test(
 
 def _with_nlu(
     report: Report, options: NluTestOptions, output: NluOutput, screen: Console
-) -> tuple[Report, MeasurementInterruptedError | None]:
+) -> tuple[Report, IncompleteError | None]:
     """Add to the report of the stories what the NLU data give."""
     from msgspec import UnsetType, structs
 
@@ -195,7 +195,7 @@ def _with_nlu(
     try:
         nlu, stopped = evaluate_nlu(options, screen)
     except UserError as error:
-        stopped = MeasurementInterruptedError(error)
+        stopped = IncompleteError(error)
         return _without_nlu(report, stopped), stopped
     if not isinstance(report.quarantine, UnsetType):
         nlu = with_results(nlu, report.quarantine)
@@ -207,7 +207,7 @@ def _with_nlu(
     return joined, stopped
 
 
-def _without_nlu(report: Report, stopped: MeasurementInterruptedError) -> Report:
+def _without_nlu(report: Report, stopped: IncompleteError) -> Report:
     from msgspec import structs
 
     from turncheck.report.model import Skipped

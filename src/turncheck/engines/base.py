@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, TypeVar, cast
 from msgspec import Struct, field
 
 from turncheck.evaluations.kinds import KINDS
-from turncheck.messages.errors import EngineError, MeasurementInterruptedError
+from turncheck.messages.errors import EngineError, IncompleteError
 from turncheck.project.rasa_version import NEWEST
 
 if TYPE_CHECKING:
@@ -218,7 +218,7 @@ class Engine(ABC):
         """Make sure that everything so far was measured with the same model.
 
         Raises:
-            MeasurementInterruptedError: somebody else's server has changed its model; with what was ``finished``.
+            IncompleteError: somebody else's server has changed its model; with what was ``finished``.
         """
 
     # --- language understanding ---------------------------------------------------------------------------------------
@@ -253,7 +253,7 @@ class Engine(ABC):
         For an utterance that cannot be answered, the answer has the reason.
 
         Raises:
-            MeasurementInterruptedError: the engine can no longer answer; ``finished`` holds the answers so far as ``SuiteAnswers``.
+            IncompleteError: the engine can no longer answer; ``finished`` holds the answers so far as ``SuiteAnswers``.
         """
         raise NotImplementedError
 
@@ -450,7 +450,7 @@ def ask_all(ask: Callable[[Question], Answer], questions: Sequence[Question], at
     """Ask every question, ``at_once`` of them at a time; without a thread if that is one.
 
     Raises:
-        MeasurementInterruptedError: the engine can no longer answer: the first question without an answer says why. Or it was
+        IncompleteError: the engine can no longer answer: the first question without an answer says why. Or it was
             interrupted. ``finished`` holds the answers so far, ``None`` for the others.
     """
     stopped = threading.Event()
@@ -477,7 +477,7 @@ def ask_all(ask: Callable[[Question], Answer], questions: Sequence[Question], at
     kept = list(answers)  # calls in progress are not waited for, and their answers are ignored
     if interrupt is not None or errors:
         cause = interrupt or errors[min(errors)]
-        raise MeasurementInterruptedError(cause, kept if any(answer is not None for answer in kept) else None)
+        raise IncompleteError(cause, kept if any(answer is not None for answer in kept) else None)
     return [answer for answer in kept if answer is not None]
 
 

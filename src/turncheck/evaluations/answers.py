@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
 from msgspec import Struct
 
-from turncheck.messages.errors import MeasurementInterruptedError
+from turncheck.messages.errors import IncompleteError
 from turncheck.messages.phrasing import first_line
 
 if TYPE_CHECKING:
@@ -123,19 +123,19 @@ def answered(
 
     Raises:
         UnfitAnswerError: what is known of a unit is no answer of this ``kind``.
-        MeasurementInterruptedError: raised by ``ask``; ``finished`` holds one entry per unit, ``None`` for those without an answer.
+        IncompleteError: raised by ``ask``; ``finished`` holds one entry per unit, ``None`` for those without an answer.
         DelegatedError: some answers come from elsewhere.
     """
     if isinstance(answers, LocalAnswers):
         return ask(range(len(units)))
     found = [answers.known(unit) if kind is None else known_as(answers, unit, kind) for unit in units]
     missing = [index for index, unit in enumerate(units) if found[index] is None and answers.is_asked(unit)]
-    stopped: MeasurementInterruptedError | None = None
+    stopped: IncompleteError | None = None
     given: Sequence[Answer | None] = ()
     if missing:
         try:
             given = ask(missing)
-        except MeasurementInterruptedError as error:
+        except IncompleteError as error:
             stopped, given = error, error.finished or [None] * len(missing)
     for index, answer in zip(missing, given, strict=True):
         if answer is not None:
@@ -143,7 +143,7 @@ def answered(
             found[index] = answer
     if stopped is not None:
         cause = KeyboardInterrupt() if stopped.interrupted else stopped
-        raise MeasurementInterruptedError(cause, found if any(one is not None for one in found) else None)
+        raise IncompleteError(cause, found if any(one is not None for one in found) else None)
     kept = [answer for answer in found if answer is not None]
     if len(kept) < len(units):
         raise DelegatedError
@@ -156,13 +156,13 @@ def asked_twice(ask: Callable[[], Answer]) -> tuple[Answer | None, str]:
     An engine that asks again itself is not asked again: many questions in a row without an answer end a run.
 
     Raises:
-        MeasurementInterruptedError: the engine is gone.
+        IncompleteError: the engine is gone.
     """
     why = ""
     for _ in range(2):
         try:
             return ask(), ""
-        except MeasurementInterruptedError as error:
+        except IncompleteError as error:
             if not error.passing:
                 raise
             why = first_line(error.message)
@@ -173,7 +173,7 @@ def asked_twice(ask: Callable[[], Answer]) -> tuple[Answer | None, str]:
 
 def first_answers(
     ask: Callable[[Sequence[int]], Sequence[Answer]], wanted: Sequence[int]
-) -> tuple[dict[int, Answer], MeasurementInterruptedError | None]:
+) -> tuple[dict[int, Answer], IncompleteError | None]:
     """Ask for each once, as many at a time as the engine can take: what goes wrong with one costs only that one.
 
     Returns:
@@ -185,7 +185,7 @@ def first_answers(
         given: Sequence[Answer | None]
         try:
             given, error = ask(left), None
-        except MeasurementInterruptedError as cut:
+        except IncompleteError as cut:
             given, error = cut.finished or [None] * len(left), cut
         found.update((one, answer) for one, answer in zip(left, given, strict=True) if answer is not None)
         if error is None:
@@ -198,15 +198,15 @@ def first_answers(
     return found, None
 
 
-def finished_part(evaluate: Callable[[], Finished]) -> tuple[Finished, MeasurementInterruptedError | None]:
+def finished_part(evaluate: Callable[[], Finished]) -> tuple[Finished, IncompleteError | None]:
     """Return the result of an evaluation, and the error that cut it short, if something was finished before.
 
     Raises:
-        MeasurementInterruptedError: nothing was finished.
+        IncompleteError: nothing was finished.
     """
     try:
         return evaluate(), None
-    except MeasurementInterruptedError as error:
+    except IncompleteError as error:
         if error.finished is None:
             raise
         return error.finished, error

@@ -151,7 +151,7 @@ class UnansweredError(TransientError):
     """One conversation went wrong, as another need not: if it does so again, only that one has no result."""
 
 
-class MeasurementInterruptedError(EngineError):
+class IncompleteError(EngineError):
     """An engine stopped answering in the middle of something, or it was interrupted.
 
     ``finished``: what was done before, in the shape of the result that would have been returned, or ``None``. Missing
@@ -172,4 +172,4 @@ class MeasurementInterruptedError(EngineError):
     def __reduce__(self) -> Any:
         """It is also sent back from other processes."""
         cause = UserError(self.message, location=self.location, hint=self.hint)
-        return MeasurementInterruptedError, (KeyboardInterrupt() if self.interrupted else cause, self.finished)
+        return IncompleteError, (KeyboardInterrupt() if self.interrupted else cause, self.finished)

@@ -15,7 +15,7 @@ from msgspec import Struct, UnsetType
 from turncheck.ci.git import find_checkout
 from turncheck.ci.hosts import find_host
 from turncheck.comparison.quarantine import effective_without_base, with_results
-from turncheck.messages.errors import EngineError, MeasurementInterruptedError, UserError
+from turncheck.messages.errors import EngineError, IncompleteError, UserError
 from turncheck.messages.phrasing import first_line
 from turncheck.project.batch.reader import read_suites
 from turncheck.project.e2e.cases import read_cases
@@ -55,7 +55,7 @@ class PartialResult(Struct, Generic[Measured], frozen=True):
     """The outcome of an evaluation: ``finished`` is all of it or, with ``stopped``, the part until then, if any."""
 
     finished: Measured | None
-    stopped: MeasurementInterruptedError | None = None
+    stopped: IncompleteError | None = None
 
     @property
     def reason(self) -> str | None:
@@ -73,17 +73,17 @@ def run_until_failure(evaluate: Callable[[], Measured]) -> PartialResult[Measure
     """Evaluate. Errors that are not the engine's are passed on unchanged."""
     try:
         return PartialResult(evaluate())
-    except MeasurementInterruptedError as error:
+    except IncompleteError as error:
         return PartialResult(error.finished, error)
     except (EngineError, KeyboardInterrupt) as error:
-        return PartialResult(None, MeasurementInterruptedError(error))
+        return PartialResult(None, IncompleteError(error))
 
 
 def require_same_model(engines: Engine, evaluate: Callable[[], Measured]) -> Measured:
     """Evaluate, and make sure that the engine used the same model throughout.
 
     Raises:
-        MeasurementInterruptedError: it had another model at the end, or could no longer answer.
+        IncompleteError: it had another model at the end, or could no longer answer.
     """
     result = evaluate()
     engines.ensure_same_model(result)
@@ -95,11 +95,11 @@ def cause(stopped: UserError) -> str:
     return first_line(stopped.message)
 
 
-def end_with(stopped: MeasurementInterruptedError) -> NoReturn:
+def end_with(stopped: IncompleteError) -> NoReturn:
     """End a command whose evaluation was stopped, after all was written.
 
     Raises:
-        MeasurementInterruptedError: the engine failed.
+        IncompleteError: the engine failed.
         KeyboardInterrupt: somebody interrupted it.
     """
     if stopped.interrupted:

@@ -14,7 +14,7 @@ from msgspec import structs
 from turncheck.evaluations.answers import COMPUTE_LOCALLY, Answers, DelegatedError, answered
 from turncheck.evaluations.kinds import KINDS
 from turncheck.evaluations.varying.plan import RepeatPlan
-from turncheck.messages.errors import INTERRUPTED, BeyondLimitError, MeasurementInterruptedError, UserError
+from turncheck.messages.errors import INTERRUPTED, BeyondLimitError, IncompleteError, UserError
 from turncheck.messages.phrasing import at_paths, first_line
 from turncheck.process.environment import redact
 from turncheck.project.batch.known import known_names, setting_of
@@ -161,14 +161,14 @@ class RunInProgress:
             nonlocal part
             try:
                 return [measure()]
-            except MeasurementInterruptedError as error:
+            except IncompleteError as error:
                 part, error.finished = error.finished, None
                 raise
 
         def measured() -> Section:
             try:
                 return answered(self.precomputed.answers, [f"section:{evaluation}"], whole)[0]
-            except MeasurementInterruptedError as error:
+            except IncompleteError as error:
                 error.finished = part
                 raise
 

@@ -17,7 +17,7 @@ from turncheck.engines.http.callback import Callbacks, listening
 from turncheck.engines.http.client import Access, BotClient, TurnFailedError
 from turncheck.engines.http.conversation import NAME, NO_ENTITIES, NO_INTENTS, BotConversations
 from turncheck.engines.masking import ensure_hideable
-from turncheck.messages.errors import MeasurementInterruptedError, UnansweredError, UserError
+from turncheck.messages.errors import IncompleteError, UnansweredError, UserError
 from turncheck.messages.phrasing import count, first_line
 from turncheck.project.batch.model import Suite, SuiteCase, comparable
 from turncheck.report.model import EngineInfo
@@ -55,7 +55,7 @@ class BotNlu(Struct, frozen=True):
         """Understand each text; several at a time, with the answers in the texts' order.
 
         Raises:
-            MeasurementInterruptedError: the bot failed; ``finished`` holds the answers so far.
+            IncompleteError: the bot failed; ``finished`` holds the answers so far.
         """
         return ask_all(self._parse, texts, self.conversations.client.at_once)
 
@@ -162,7 +162,7 @@ class BotEngine(Engine):
         """Answer a suite, an utterance at a time; one that the bot cannot answer has the reason.
 
         Raises:
-            MeasurementInterruptedError: the bot can no longer answer.
+            IncompleteError: the bot can no longer answer.
         """
         nlu, can = self.nlu, self.capabilities
 
@@ -185,11 +185,11 @@ class BotEngine(Engine):
 
         try:
             return SuiteAnswers(tuple(ask_all(answer, suite.cases, self.at_once)))
-        except MeasurementInterruptedError as error:
+        except IncompleteError as error:
             not_asked = UtteranceAnswer(error=f"not run: {first_line(error.message)}")
             so_far = error.finished or [None] * len(suite.cases)
             answers = tuple(not_asked if given is None else given for given in so_far)
-            raise MeasurementInterruptedError(error, SuiteAnswers(answers)) from error
+            raise IncompleteError(error, SuiteAnswers(answers)) from error
 
 
 @contextmanager

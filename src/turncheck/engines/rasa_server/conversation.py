@@ -255,7 +255,7 @@ class RasaNlu(Struct, frozen=True):
         """Understand each text; several at a time, with the answers in the texts' order.
 
         Raises:
-            MeasurementInterruptedError: the server failed; ``finished`` holds the answers so far.
+            IncompleteError: the server failed; ``finished`` holds the answers so far.
         """
         return ask_all(self.client.parse, texts, self.client.at_once)
 

@@ -34,7 +34,7 @@ from turncheck.engines.rasa_server.process import (
 )
 from turncheck.engines.remote import CutError
 from turncheck.evaluations.kinds import KINDS
-from turncheck.messages.errors import EngineError, MeasurementInterruptedError, UserError
+from turncheck.messages.errors import EngineError, IncompleteError, UserError
 from turncheck.process.environment import FileVariables, expand, for_child
 from turncheck.process.output_files import temporary_folder
 from turncheck.process.screen import Console, duration
@@ -157,7 +157,7 @@ class RasaEngines(Engine):
         """Make sure that everything so far was measured with the same model.
 
         Raises:
-            MeasurementInterruptedError: a server that was not started here has changed its model, or refuses to say
+            IncompleteError: a server that was not started here has changed its model, or refuses to say
                 which; or somebody interrupted it.
         """
         if self._served is None or not isinstance(self.server, RasaClient):
@@ -167,14 +167,14 @@ class RasaEngines(Engine):
         except CutError:  # it is gone, but has answered everything
             return
         except (EngineError, KeyboardInterrupt) as error:
-            raise MeasurementInterruptedError(error, finished) from error
+            raise IncompleteError(error, finished) from error
         if now.identity != self._served.identity:
             changed = EngineError(
                 f"the Rasa server at {self.server.name} had another model at the end ({now.identity})"
                 f" than at the beginning ({self._served.identity}): the results mix both",
                 hint="Run again, with a server that keeps its model during the run.",
             )
-            raise MeasurementInterruptedError(changed, finished)
+            raise IncompleteError(changed, finished)
 
     def _client(self) -> RasaClient:
         """Return the server, the project's own model loaded.

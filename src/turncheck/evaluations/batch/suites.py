@@ -21,7 +21,7 @@ from turncheck.evaluations.answers import (
 from turncheck.evaluations.batch.judging import judged_case
 from turncheck.evaluations.nlu.remarks import ENTITY, covered_intents
 from turncheck.evaluations.varying.batch import NO_ANSWER, RepeatedSuite, repeat_utterances
-from turncheck.messages.errors import EngineError, MeasurementInterruptedError
+from turncheck.messages.errors import EngineError, IncompleteError
 from turncheck.messages.phrasing import count, first_line
 from turncheck.project.batch.model import KnownNames, Suite, SuiteCase, comparable
 from turncheck.report import batch as batch_report
@@ -141,7 +141,7 @@ def evaluate_suites(
     """Run and judge suites; a suite is a unit of ``answers``. ``repeating``: how utterances are asked again.
 
     Raises:
-        MeasurementInterruptedError: the engine could not go on, did not run a suite to its end, or the run was interrupted;
+        IncompleteError: the engine could not go on, did not run a suite to its end, or the run was interrupted;
             ``finished`` is nevertheless the report's section, with the cases without an answer not evaluated; ``None``
             if there is no answer at all.
         DelegatedError: other suites are run elsewhere.
@@ -150,7 +150,7 @@ def evaluate_suites(
     units = units_of("suite", (suite.name for suite in suites))
     here: dict[int, RepeatedSuite] = {}
     known_here: list[int] = []
-    stopped: MeasurementInterruptedError | None = None
+    stopped: IncompleteError | None = None
     kind: type[SuiteAnswers | RepeatedSuite] = SuiteAnswers if repeating is None else RepeatedSuite
     for index, known in answers_here(answers, units, kind).items():
         suite = suites[index]
@@ -189,16 +189,16 @@ def evaluate_suites(
             judged = {index: _with_cases(suite, repetition.cases[index], run) for index, suite in judged.items()}
             batch = structs.replace(batch_of(list(judged.values()), run, entities), repeats=repetition.how)
             if repetition.stopped is not None:
-                raise MeasurementInterruptedError(repetition.stopped, batch)
+                raise IncompleteError(repetition.stopped, batch)
             written = dict(repetition.written)
         for index, suite_runs in written.items():
             answers.keep(units[index], suite_runs)
     if len(here) < len(suites) and stopped is None:
         raise DelegatedError
     if stopped is not None:
-        raise MeasurementInterruptedError(_cause(stopped), batch if answered else None)
+        raise IncompleteError(_cause(stopped), batch if answered else None)
     if engines.capabilities.answers_suites and (why := _why_not_judged(batch)):
-        raise MeasurementInterruptedError(EngineError(why), batch)
+        raise IncompleteError(EngineError(why), batch)
     return batch
 
 
@@ -208,14 +208,14 @@ def evaluate_suites_times(
     """Run suites so many times: a case has passed if it passed each time, else it is as in the first that failed.
 
     Raises:
-        MeasurementInterruptedError: as in :func:`evaluate_suites`; ``finished`` has the runs until then.
+        IncompleteError: as in :func:`evaluate_suites`; ``finished`` has the runs until then.
     """
     batches: list[batch_report.Batch] = []
-    stopped: MeasurementInterruptedError | None = None
+    stopped: IncompleteError | None = None
     while stopped is None and len(batches) < times:
         try:
             batches.append(evaluate_suites(engines, suites, run, screen))
-        except MeasurementInterruptedError as error:
+        except IncompleteError as error:
             if not batches:
                 raise
             stopped = error
@@ -228,7 +228,7 @@ def evaluate_suites_times(
         found.append(_with_cases(suite, cases, run))
     batch = batch_of(found, run, _expected_entities(suites))
     if stopped is not None:
-        raise MeasurementInterruptedError(_cause(stopped), batch)
+        raise IncompleteError(_cause(stopped), batch)
     return batch
 
 
@@ -343,7 +343,7 @@ def batch_of(
 
 def _answers(
     engines: Engine, suite: Suite, screen: Console, *, is_repeated: bool
-) -> tuple[SuiteAnswers, MeasurementInterruptedError | None]:
+) -> tuple[SuiteAnswers, IncompleteError | None]:
     """Return the answers to a suite; if it ``is_repeated``, what goes wrong with an utterance costs only that one."""
     can, nlu = engines.capabilities, engines.nlu if is_repeated else None
     if nlu is not None and not can.answers_suites:
@@ -356,10 +356,10 @@ def _answers(
         return SuiteAnswers(tuple(found)), stopped
     try:
         return _answered(engines, suite, screen), None
-    except MeasurementInterruptedError as error:
+    except IncompleteError as error:
         return _as_far_as(suite, error, engines.capabilities), error
     except (EngineError, KeyboardInterrupt) as error:
-        stopped = MeasurementInterruptedError(error)
+        stopped = IncompleteError(error)
         return _unanswered(suite, stopped), stopped
 
 
@@ -380,7 +380,7 @@ def _parsed(nlu: NluEngine, suite: Suite, can: Capabilities) -> SuiteAnswers:
     return SuiteAnswers(tuple(answer_of(case, parse, can) for case, parse in zip(suite.cases, parses, strict=True)))
 
 
-def _as_far_as(suite: Suite, stopped: MeasurementInterruptedError, can: Capabilities) -> SuiteAnswers:
+def _as_far_as(suite: Suite, stopped: IncompleteError, can: Capabilities) -> SuiteAnswers:
     """The answers before an engine was cut short: answers to the suite, or parses of its sentences."""
     finished = stopped.finished
     if isinstance(finished, SuiteAnswers):
@@ -394,12 +394,12 @@ def _as_far_as(suite: Suite, stopped: MeasurementInterruptedError, can: Capabili
     )
 
 
-def _unanswered(suite: Suite, stopped: MeasurementInterruptedError) -> SuiteAnswers:
+def _unanswered(suite: Suite, stopped: IncompleteError) -> SuiteAnswers:
     why = f"not run: {first_line(stopped.message)}"
     return SuiteAnswers(tuple(UtteranceAnswer(error=why) for _ in suite.cases))
 
 
-def _cause(stopped: MeasurementInterruptedError) -> MeasurementInterruptedError | KeyboardInterrupt:
+def _cause(stopped: IncompleteError) -> IncompleteError | KeyboardInterrupt:
     return KeyboardInterrupt() if stopped.interrupted else stopped
 
 

@@ -28,7 +28,7 @@ from turncheck.evaluations.core.misunderstood import misunderstandings
 from turncheck.evaluations.core.story_run import Shows, StoryRun, passes_as_written, run_story
 from turncheck.evaluations.nlu.scores import score_pairs
 from turncheck.evaluations.resolved import resolved_story
-from turncheck.messages.errors import EngineError, MeasurementInterruptedError
+from turncheck.messages.errors import EngineError, IncompleteError
 from turncheck.messages.phrasing import count
 from turncheck.project.model import Story, UserStep
 from turncheck.report.model import Core, Misunderstanding, StoriesAsWritten, StoryResult
@@ -78,13 +78,13 @@ class StoryJudge(Struct, frozen=True):
         """Return the answer to each story; ``judged`` is called after each.
 
         Raises:
-            MeasurementInterruptedError: as ``evaluate_stories`` does; ``finished`` holds the answers so far, ``None`` for the others.
+            IncompleteError: as ``evaluate_stories`` does; ``finished`` holds the answers so far, ``None`` for others.
         """
         try:
             understood = _understood(asked, self.policies, self.nlu) if self.end_to_end else None
             tokens = _tokens(asked, understood, self.tokenize)
-        except MeasurementInterruptedError as error:
-            raise MeasurementInterruptedError(error) from error  # some sentences were parsed, but no story was judged
+        except IncompleteError as error:
+            raise IncompleteError(error) from error  # some sentences were parsed, but no story was judged
         # Equal stories may be understood differently, and stories in parallel do not wait for each other.
         can_repeat = understood is None and self.at_once == 1
         times = Counter(tracker.fingerprint for tracker in asked) if can_repeat else Counter[tuple[str, ...]]()
@@ -105,7 +105,7 @@ def judged_elsewhere(
     """Judge stories in batches on the workers.
 
     Raises:
-        MeasurementInterruptedError: as ``evaluate_stories`` does; ``finished`` holds the answers so far, ``None`` for the others.
+        IncompleteError: as ``evaluate_stories`` does; ``finished`` holds the answers so far, ``None`` for others.
     """
     parts = batches(asked, work)
     found: dict[int, list[StoryAnswer]] = {}
@@ -118,7 +118,7 @@ def judged_elsewhere(
         finished: list[StoryAnswer | None] = []
         for number, part in enumerate(parts):
             finished += found.get(number) or [None] * len(part)
-        raise MeasurementInterruptedError(error, finished if found else None) from error
+        raise IncompleteError(error, finished if found else None) from error
     return [answer for number in range(len(parts)) for answer in found[number]]
 
 
@@ -278,8 +278,8 @@ def evaluate_stories(
     as duplicates.
 
     Raises:
-        MeasurementInterruptedError: the engine failed during the run, or the run was interrupted; ``finished`` holds the stories that
-            were judged.
+        IncompleteError: the engine failed during the run, or the run was interrupted; ``finished`` holds the stories
+            that were judged.
         DelegatedError: other stories are judged elsewhere.
     """
     trackers = trackers_of([story for story in stories if story.kind == "story"], ensemble.domain)
@@ -314,7 +314,7 @@ def evaluate_stories(
     sentences = misunderstandings([one.run.misparsed if nlu is not None else () for one in judged], training)
     if stopped is not None:
         finished = _core(judged, sentences, twice, rasa, *_left(len(everything), len(judged)))
-        raise MeasurementInterruptedError(stopped, finished)
+        raise IncompleteError(stopped, finished)
     total = len(trackers.stories) + len(trackers.duplicates)
     return _core(judged, sentences, twice, rasa, *_left(total, len(judged), f"--max-stories {max_stories}"))
 

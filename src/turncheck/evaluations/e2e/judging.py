@@ -13,7 +13,7 @@ from turncheck.engines.base import Workers
 from turncheck.evaluations.answers import COMPUTE_LOCALLY, Answers, DelegatedError, answers_here, unanswered, units_of
 from turncheck.evaluations.e2e.case import CaseOutcome, CaseRun, run_case, skipped_case
 from turncheck.evaluations.e2e.steps import Exercised, within_limits
-from turncheck.messages.errors import INTERRUPTED, EngineError, MeasurementInterruptedError, TransientError
+from turncheck.messages.errors import INTERRUPTED, EngineError, IncompleteError, TransientError
 from turncheck.messages.phrasing import count
 from turncheck.report.model import Attempt, CaseResult, EndToEnd
 from turncheck.work.workplace import Executor, batches
@@ -54,7 +54,7 @@ def evaluate_cases(
     Raises:
         DelegatedError: other cases are run elsewhere.
         UnfitAnswerError: what is known of a case is not the outcome of one run.
-        MeasurementInterruptedError: the engine failed during the run, or the run was interrupted; in ``finished``, cases that were
+        IncompleteError: the engine failed during the run, or the run was interrupted; in ``finished``, cases that were
             not run to the end are skipped.
     """
     everything, units = cases, case_units(cases)
@@ -94,9 +94,9 @@ def evaluate_cases(
             ended(outcome)
     section = section_of(outcomes, (INTERRUPTED,) if interrupt is not None else ())
     if interrupt is not None:
-        raise MeasurementInterruptedError(interrupt, section)
+        raise IncompleteError(interrupt, section)
     if first_lost is not None:
-        raise MeasurementInterruptedError(lost[first_lost], section)
+        raise IncompleteError(lost[first_lost], section)
     if len(here) < len(everything):
         raise DelegatedError
     return section
@@ -273,7 +273,7 @@ def require_any_answer(section: EndToEnd) -> EndToEnd:
     A single case may expect silence; an assistant that is silent in all of them is not there.
 
     Raises:
-        MeasurementInterruptedError: so it is.
+        IncompleteError: so it is.
     """
     ran = [case for case in section.cases if case.outcome in {"passed", "failed", "unclear", "misunderstood"}]
     if not any(case.passed for case in ran) or any(map(_shows_life, ran)):
@@ -283,7 +283,7 @@ def require_any_answer(section: EndToEnd) -> EndToEnd:
         f"no reply in any of {count(turns, 'turn')}: the assistant said nothing, so that nothing was tested",
         hint="Is it the right address, and are its replies where they are looked for (`replies` under `bot:`)?",
     )
-    raise MeasurementInterruptedError(error, section)
+    raise IncompleteError(error, section)
 
 
 def _shows_life(case: CaseResult) -> bool:
@@ -304,7 +304,7 @@ def run_elsewhere(
     A case in which the engine failed has none: it is run here, which shows why.
 
     Raises:
-        MeasurementInterruptedError: the cluster could not go on, or the run was interrupted; in ``finished``, cases that were not
+        IncompleteError: the cluster could not go on, or the run was interrupted; in ``finished``, cases that were not
             run are skipped.
     """
     by_unit = dict(zip(case_units(cases), cases, strict=True))
@@ -316,15 +316,13 @@ def run_elsewhere(
                 outcomes[unit] = outcome
                 answers.keep(unit, outcome)
     except (EngineError, KeyboardInterrupt) as error:
-        stopped = MeasurementInterruptedError(error)
+        stopped = IncompleteError(error)
         reason = INTERRUPTED if stopped.interrupted else stopped.message
         known = CasesRun(answers, outcomes)
         all_of_them = [
             known.known(unit) or CaseOutcome(skipped_case(case, reason), Exercised()) for unit, case in by_unit.items()
         ]
-        raise MeasurementInterruptedError(
-            error, section_of(all_of_them, (INTERRUPTED,) if stopped.interrupted else ())
-        ) from error
+        raise IncompleteError(error, section_of(all_of_them, (INTERRUPTED,) if stopped.interrupted else ())) from error
     return CasesRun(answers, outcomes)
 
 

@@ -32,7 +32,7 @@ from turncheck.evaluations.nlu.predictions import (
     with_fallbacks,
 )
 from turncheck.evaluations.nlu.splits import FoldRun, Folds, fold_unit, run_folds, stable_folds
-from turncheck.messages.errors import MeasurementInterruptedError
+from turncheck.messages.errors import IncompleteError
 from turncheck.messages.phrasing import count
 from turncheck.project.config import DUCKLING_DIMENSIONS
 from turncheck.project.rasa_components import pipeline_of
@@ -113,8 +113,8 @@ def evaluate_held_out(
     Raises:
         ValueError: there are no test sentences.
         DelegatedError: other sentences are asked elsewhere.
-        MeasurementInterruptedError: the engine failed during the run, or the run was interrupted; ``finished`` is the measurement of
-            what the engine had answered.
+        IncompleteError: the engine failed during the run, or the run was interrupted; ``finished`` is the measurement
+            of what the engine had answered.
     """
     if reason := why_not_testable(project, test_data, folds=2):
         raise ValueError(reason)
@@ -127,7 +127,7 @@ def evaluate_held_out(
     def ask(missing: Sequence[int]) -> list[Parse]:
         try:
             parses = engine.parse([examples[index].text for index in missing])
-        except MeasurementInterruptedError:
+        except IncompleteError:
             keep_facts()
             raise
         keep_facts()
@@ -135,14 +135,14 @@ def evaluate_held_out(
 
     parses: Sequence[Parse | None]
     repetition: Repetition | None = None
-    stopped: MeasurementInterruptedError | None
+    stopped: IncompleteError | None
     if repeat is None:
         units = units_of("sentence", (example.text for example in examples))
         parses, stopped = finished_part(lambda: answered(answers, units, ask, Parse))
     else:
         repetition = repeat(examples, answers, ask)
         parses = repetition.parses
-        stopped = None if repetition.stopped is None else MeasurementInterruptedError(repetition.stopped)
+        stopped = None if repetition.stopped is None else IncompleteError(repetition.stopped)
     judged = [
         JudgedSentence(example, parse) for example, parse in zip(examples, parses, strict=True) if parse is not None
     ]
@@ -170,7 +170,7 @@ def evaluate_held_out(
     if stopped is not None:
         not_run = len(examples) - len(judged)
         left = f"Not run: {not_run} of {count(len(examples), 'sentence')}."
-        raise MeasurementInterruptedError(stopped, _with_remarks(measurement, [left] if not_run else []))
+        raise IncompleteError(stopped, _with_remarks(measurement, [left] if not_run else []))
     return measurement
 
 
@@ -203,8 +203,8 @@ def cross_validate(
     Raises:
         ValueError: there is nothing to judge.
         DelegatedError: other folds are run elsewhere.
-        MeasurementInterruptedError: the engine failed during the run, or the run was interrupted; ``finished`` is the measurement of
-            the folds that were done.
+        IncompleteError: the engine failed during the run, or the run was interrupted; ``finished`` is the measurement
+            of the folds that were done.
     """
     if reason := why_not_testable(project, None, folds=folds):
         raise ValueError(reason)
@@ -231,7 +231,7 @@ def cross_validate(
     measurement = _with_remarks(measurement, remarks.remarks_on_unknown(annotated, unknown_entities))
     if stopped is not None:
         left = f"Not run: {folds - len(runs)} of {count(folds, 'fold')}."
-        raise MeasurementInterruptedError(stopped, _with_remarks(measurement, [left]))
+        raise IncompleteError(stopped, _with_remarks(measurement, [left]))
     return measurement
 
 

@@ -27,7 +27,7 @@ from msgspec.structs import replace
 from turncheck.comparison.paired import mcnemar_exact
 from turncheck.evaluations.answers import COMPUTE_LOCALLY, Answers, UnfitAnswerError, answered
 from turncheck.evaluations.nlu.predictions import shortened
-from turncheck.messages.errors import EngineError, MeasurementInterruptedError
+from turncheck.messages.errors import EngineError, IncompleteError
 from turncheck.process.one_thread import one_thread
 from turncheck.report.model import EngineInfo, UnjudgedIntent
 from turncheck.work.workplace import INLINE, Executor
@@ -121,7 +121,7 @@ def run_folds(
     A fold is a unit of ``answers``: known folds are not trained again.
 
     Raises:
-        MeasurementInterruptedError: the engine failed, or the run was interrupted; ``finished`` has the folds that were done,
+        IncompleteError: the engine failed, or the run was interrupted; ``finished`` has the folds that were done,
             ``None`` if there are none.
         DelegatedError: other folds are run elsewhere.
         UnfitAnswerError: a known answer is that of another fold.
@@ -132,17 +132,17 @@ def run_folds(
         asked = [folds[index] for index in missing]
         try:
             return list(_run_asked(project, trainer, plan, asked, work=work, progress=progress))
-        except MeasurementInterruptedError as error:
+        except IncompleteError as error:
             done = {one.fold: one for one in error.finished or ()}
             cause = KeyboardInterrupt() if error.interrupted else error
-            raise MeasurementInterruptedError(cause, [done.get(fold) for fold in asked] if done else None) from error
+            raise IncompleteError(cause, [done.get(fold) for fold in asked] if done else None) from error
 
     try:
         runs = [one for one in answered(answers, [fold_unit(fold) for fold in folds], run) if one is not None]
-    except MeasurementInterruptedError as error:
+    except IncompleteError as error:
         done = [one for one in error.finished or () if one is not None]
         cause = KeyboardInterrupt() if error.interrupted else error
-        raise MeasurementInterruptedError(cause, done or None) from error
+        raise IncompleteError(cause, done or None) from error
     for fold, fold_run in zip(folds, runs, strict=True):
         if fold_run.fold != fold:
             raise UnfitAnswerError(fold_unit(fold))
@@ -172,7 +172,7 @@ def _run_asked(
             if progress:
                 progress(len(runs), len(folds))
     except (EngineError, KeyboardInterrupt) as error:
-        raise MeasurementInterruptedError(error, sorted(runs, key=lambda one: one.fold) or None) from error
+        raise IncompleteError(error, sorted(runs, key=lambda one: one.fold) or None) from error
     return sorted(runs, key=lambda fold_run: fold_run.fold)
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from turncheck.evaluations.answers import COMPUTE_LOCALLY, Answers
 from turncheck.evaluations.nlu.judging import why_not_testable
 from turncheck.evaluations.nlu.measure import KeptAnswers
-from turncheck.messages.errors import MeasurementInterruptedError
+from turncheck.messages.errors import IncompleteError
 from turncheck.report.model import Robustness, Skipped
 from turncheck.run.reading import unreadable
 from turncheck.work.workplace import INLINE, Executor
@@ -60,7 +60,7 @@ def measure_robustness(
 
     Raises:
         UserError: the project's own word lists cannot be read, or it cannot be trained.
-        MeasurementInterruptedError: the engine failed, or the run was interrupted; ``finished`` are the figures until then.
+        IncompleteError: the engine failed, or the run was interrupted; ``finished`` are the figures until then.
     """
     from turncheck.evaluations.robustness.robustness import cross_validate_robustness, evaluate_robustness
 
@@ -101,7 +101,7 @@ def measure_training_sentences(
 
     Raises:
         UserError: the project's own word lists cannot be read, or it cannot be trained.
-        MeasurementInterruptedError: the engine failed, or it was interrupted: with some of the variants nothing can be decided.
+        IncompleteError: the engine failed, or it was interrupted: with some of the variants nothing can be decided.
     """
     from turncheck.evaluations.robustness.robustness import evaluate_robustness, training_sentences
 
@@ -111,6 +111,6 @@ def measure_training_sentences(
     try:
         robustness = evaluate_robustness(project, engine, tests, seed=settings.seed)
         return training_sentences(project, tests, robustness, engines.nlu_trainer, settings.seed)
-    except MeasurementInterruptedError as error:
+    except IncompleteError as error:
         error.finished = None
         raise

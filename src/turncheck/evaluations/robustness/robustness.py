@@ -19,7 +19,7 @@ from turncheck.evaluations.nlu.scores import before_fallback
 from turncheck.evaluations.nlu.splits import run_folds, stable_folds
 from turncheck.evaluations.robustness.families import FAMILIES, Noise, Sentence
 from turncheck.evaluations.robustness.words import base_language, words_for
-from turncheck.messages.errors import EngineError, MeasurementInterruptedError
+from turncheck.messages.errors import EngineError, IncompleteError
 from turncheck.messages.phrasing import count
 from turncheck.project.nlu_data import Example, NluData
 from turncheck.report.model import FailedVariant, NoiseGroup, Robustness, SentenceUnderNoise
@@ -114,7 +114,7 @@ def evaluate_robustness(project: Project, engine: NluEngine, test_data: NluData,
 
     Raises:
         UserError: the project's own word lists cannot be read.
-        MeasurementInterruptedError: the engine failed, or the run was interrupted; ``finished`` are the figures until then.
+        IncompleteError: the engine failed, or the run was interrupted; ``finished`` are the figures until then.
     """
     examples = test_data.in_order().examples
     variants = make_variants(examples, project, seed)
@@ -134,27 +134,27 @@ def _in_batches(engine: NluEngine, texts: Sequence[str]) -> list[Parse | None]:
     """Parse texts.
 
     Raises:
-        MeasurementInterruptedError: the engine failed, or the run was interrupted; ``finished`` are the parses until then.
+        IncompleteError: the engine failed, or the run was interrupted; ``finished`` are the parses until then.
     """
     parses: list[Parse | None] = []
     for start in range(0, len(texts), _BATCH):
         try:
             parses += engine.parse(texts[start : start + _BATCH])
         except (EngineError, KeyboardInterrupt) as error:
-            more = error.finished or () if isinstance(error, MeasurementInterruptedError) else ()
-            raise MeasurementInterruptedError(error, [*parses, *more] or None) from error
+            more = error.finished or () if isinstance(error, IncompleteError) else ()
+            raise IncompleteError(error, [*parses, *more] or None) from error
     return parses
 
 
-def _until_stopped(section: Robustness, stopped: MeasurementInterruptedError | None, left: str) -> Robustness:
+def _until_stopped(section: Robustness, stopped: IncompleteError | None, left: str) -> Robustness:
     """Return the figures.
 
     Raises:
-        MeasurementInterruptedError: they are those of a part; they come with it, and say what is left.
+        IncompleteError: they are those of a part; they come with it, and say what is left.
     """
     if stopped is None:
         return section
-    raise MeasurementInterruptedError(stopped, structs.replace(section, remarks=(*section.remarks, left)))
+    raise IncompleteError(stopped, structs.replace(section, remarks=(*section.remarks, left)))
 
 
 class _WithVariants(Struct, frozen=True):
@@ -197,7 +197,7 @@ def cross_validate_robustness(
 
     Raises:
         UserError: the project's own word lists cannot be read, or it cannot be trained.
-        MeasurementInterruptedError: the engine failed, or the run was interrupted; ``finished`` are the figures of the folds that
+        IncompleteError: the engine failed, or the run was interrupted; ``finished`` are the figures of the folds that
             were done.
     """
     examples = project.nlu.in_order().examples

@@ -26,7 +26,7 @@ from turncheck.evaluations.strength.bench import (
 )
 from turncheck.evaluations.strength.candidates import Candidates
 from turncheck.evaluations.strength.faults import mutants_of
-from turncheck.messages.errors import EngineError, MachineError, MeasurementInterruptedError, UserError
+from turncheck.messages.errors import EngineError, IncompleteError, MachineError, UserError
 from turncheck.process.one_thread import one_thread
 from turncheck.project.config import refused
 from turncheck.report.model import Skipped
@@ -108,7 +108,7 @@ def measure_strength(
 
     Raises:
         UserError: the project cannot be trained.
-        MeasurementInterruptedError: the cluster is gone, or it was interrupted; ``finished`` are the figures until then.
+        IncompleteError: the cluster is gone, or it was interrupted; ``finished`` are the figures until then.
     """
     run = StrengthRun(
         seed=settings.seed,
@@ -316,7 +316,7 @@ def evaluate_strength(
 
     Raises:
         UserError: the project itself cannot be trained.
-        MeasurementInterruptedError: the cluster is gone, or the run was interrupted; ``finished`` are the figures until then.
+        IncompleteError: the cluster is gone, or the run was interrupted; ``finished`` are the figures until then.
     """
     begin = time.monotonic()
     mutants = mutants_of(project, run.seed, run.changed)
@@ -356,7 +356,7 @@ def evaluate_strength(
     section = _section([result.result for result in results], len(numbers) - len(results), run, len(numbers), ended)
     section = msgspec.structs.replace(section, suggested=suggested)
     if stopped is not None:
-        raise MeasurementInterruptedError(stopped, section)
+        raise IncompleteError(stopped, section)
     return section
 
 

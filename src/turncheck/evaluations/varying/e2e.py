@@ -149,7 +149,7 @@ def evaluate_repeatedly(
     Raises:
         DelegatedError: other cases are run elsewhere.
         UnfitAnswerError: what is known of a case is not its runs.
-        MeasurementInterruptedError: the engine failed, or the run was interrupted; ``finished`` has what was measured until then.
+        IncompleteError: the engine failed, or the run was interrupted; ``finished`` has what was measured until then.
     """
     units = case_units(cases)
     own = [(units[index], cases[index], known) for index, known in answers_here(answers, units, StoredRuns).items()]

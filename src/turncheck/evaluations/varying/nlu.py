@@ -21,7 +21,7 @@ from turncheck.evaluations.answers import (
 )
 from turncheck.evaluations.nlu.predictions import JudgedSentence, shortened
 from turncheck.evaluations.varying.attempts import BaseRuns, RepeatedTest, Run, StoredRuns, base_runs, by_key
-from turncheck.messages.errors import MeasurementInterruptedError
+from turncheck.messages.errors import IncompleteError
 from turncheck.messages.phrasing import count
 from turncheck.report.model import Attempt
 
@@ -71,7 +71,7 @@ def repeat_sentences(
     Raises:
         DelegatedError: other sentences are asked elsewhere.
         UnfitAnswerError: what is known of a sentence is not its runs.
-        MeasurementInterruptedError: the engine cannot answer any sentence, or failed where only a part is asked.
+        IncompleteError: the engine cannot answer any sentence, or failed where only a part is asked.
     """
     units = units_of("sentence", (example.text for example in examples))
     own = answers_here(answers, units, StoredRuns)
@@ -111,7 +111,7 @@ def repeat_sentences(
             answers.keep(units[test.number], written)
     if len(own) < len(examples):
         if rounds.stopped is not None:
-            raise MeasurementInterruptedError(rounds.stopped)
+            raise IncompleteError(rounds.stopped)
         raise DelegatedError
     parses = [_shown(examples[test.number], test, is_over=rounds.stopped is None) for test in tests]
     repeats: list[Repeats | Attempt | UnsetType] = [
@@ -126,16 +126,16 @@ def ask_times(
     """Ask for all sentences so many times; the first run that fails shows how a sentence fares.
 
     Raises:
-        MeasurementInterruptedError: the engine failed before it had answered anything.
+        IncompleteError: the engine failed before it had answered anything.
     """
     parses: list[list[Parse]] = [[] for _ in examples]
-    stopped: MeasurementInterruptedError | None = None
+    stopped: IncompleteError | None = None
     while stopped is None and times:
         times -= 1
         given: Sequence[Parse | None]
         try:
             given = ask(range(len(examples)))
-        except MeasurementInterruptedError as error:
+        except IncompleteError as error:
             stopped, given = error, error.finished or ()
         for of_one, parse in zip(parses, given, strict=False):
             of_one.extend([] if parse is None else [parse])

@@ -14,7 +14,7 @@ from turncheck.engines.base import Workers
 from turncheck.evaluations.varying import progress
 from turncheck.evaluations.varying.all_together import AllTogether
 from turncheck.evaluations.varying.attempts import Answer, AskFunction, BudgetShare, RepeatedTest, Run
-from turncheck.messages.errors import INTERRUPTED, EngineError, MeasurementInterruptedError
+from turncheck.messages.errors import INTERRUPTED, EngineError, IncompleteError
 from turncheck.messages.phrasing import count
 from turncheck.report.repeats import MOST_ERRORS, RUNS_FOR_AN_ERROR, HowRepeated
 
@@ -533,7 +533,7 @@ def raise_if_stopped(rounds: Rounds[Answer], section: object) -> None:
     """Say that tests were not run to their end, with the section of what was.
 
     Raises:
-        MeasurementInterruptedError: the engine failed, or the run was interrupted.
+        IncompleteError: the engine failed, or the run was interrupted.
     """
     if rounds.stopped is not None:
-        raise MeasurementInterruptedError(rounds.stopped, section)
+        raise IncompleteError(rounds.stopped, section)

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from turncheck.engines.base import Capabilities, Engine, Models, Part, SuiteAnswers, UtteranceAnswer, ask_all
 from turncheck.engines.conversation import Parse, PredictedIntent
-from turncheck.messages.errors import EngineError, MeasurementInterruptedError, UserError
+from turncheck.messages.errors import EngineError, IncompleteError, UserError
 from turncheck.messages.phrasing import count, first_line
 from turncheck.platforms.kore.engine.client import (
     Access,
@@ -104,7 +104,7 @@ class KoreNlu(Struct, frozen=True):
         """Understand each text.
 
         Raises:
-            MeasurementInterruptedError: the platform failed, or somebody interrupted it; ``finished`` holds the answers so far.
+            IncompleteError: the platform failed, or somebody interrupted it; ``finished`` holds the answers so far.
         """
         progress = Progress(len(texts), self.platform.client, self.screen)
 
@@ -262,7 +262,7 @@ class KoreEngines(Engine):
         """Answer a suite, utterance by utterance or as a whole on the platform.
 
         Raises:
-            MeasurementInterruptedError: the platform can no longer answer, or somebody interrupted it.
+            IncompleteError: the platform can no longer answer, or somebody interrupted it.
         """
         self.show_progress(screen)
         return self._on_platform(suite) if self.way == "batch" else self._by_find_intent(suite)
@@ -278,11 +278,11 @@ class KoreEngines(Engine):
                 _ensure_still_there(answers)
                 progress.step()
         except (EngineError, KeyboardInterrupt) as error:
-            stopped = MeasurementInterruptedError(error)
+            stopped = IncompleteError(error)
             not_asked = UtteranceAnswer(error=f"not run: {first_line(stopped.message)}")
             rest = [not_asked] * (len(suite.cases) - len(answers))
             there = SuiteAnswers((*answers, *rest), self.platform.version, setting=self._setting())
-            raise MeasurementInterruptedError(error, there) from error
+            raise IncompleteError(error, there) from error
         return SuiteAnswers(tuple(answers), self.platform.version, setting=self._setting())
 
     def _answer(self, case: SuiteCase) -> UtteranceAnswer:
@@ -311,7 +311,7 @@ class KoreEngines(Engine):
             answers = (UtteranceAnswer(error=error.message),) * len(suite.cases)
             return SuiteAnswers(answers, self.platform.version, cancelled=isinstance(error, KoreCancelledError))
         except (EngineError, KeyboardInterrupt) as error:
-            raise MeasurementInterruptedError(error) from error
+            raise IncompleteError(error) from error
 
     def _run_there(self, suite: Suite) -> SuiteAnswers:
         platform, file = self.platform, suite.file or self.project.root / suite.path
