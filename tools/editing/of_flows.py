@@ -53,7 +53,7 @@ class Assistant:
                 parts["flows"][name] = lines
             elif first in {"domain", "domain.yml"}:
                 parts["domain"][name] = lines
-            elif first in {"tests", "e2e_tests"} and name.endswith(".yml"):
+            elif first in {"tests", "e2e_tests"} and name.endswith(".yml") and "results" not in name:
                 parts["tests"][name] = lines
             else:
                 parts["others"][name] = lines
@@ -226,7 +226,7 @@ def _tests(assistant: Assistant) -> Iterator[FlowEdit]:
 def _configuration(assistant: Assistant) -> Iterator[FlowEdit]:
     for path, lines in assistant.others.items():
         for number, line in enumerate(lines):
-            if path.endswith("config.yml") and re.search(r"- name: +FlowPolicy *$", line):
+            if path == "config.yml" and re.search(r"- name: +FlowPolicy *$", line):
                 places = tuple(f"{path}:{one}" for one in range(1, len(lines) + 1))
                 without = _at(path, lines, number, line.replace("FlowPolicy", "RulePolicy"))
                 yield FlowEdit("policy removed", path, without, places, ("FlowPolicy",))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from msgspec import UnsetType
+
 from turncheck.comparison.changes import CaseChange, MisunderstoodSentence, Named, TrainingChange
 from turncheck.messages.finding import Location
 from turncheck.report.conversations import FALLBACK
@@ -106,7 +108,8 @@ def understanding_in_words(text: str, understood: StoryParse | None) -> str:
     """Say what a message was understood as: the intent or response, and the entities; empty if not known."""
     if understood is None:
         return ""
-    intent = understood.response or understood.intent or "nothing"
+    commands = "" if isinstance(understood.commands, UnsetType) else ", ".join(understood.commands)
+    intent = understood.response or understood.intent or commands or "nothing"
     intent = f"{FALLBACK}{ELSE}{intent}" if understood.fallback else intent
     found = _entities(text, understood.entities, values=True) if understood.entities else ""
     return f"{intent}; {found}" if found else intent

@@ -142,6 +142,8 @@ class StoryParse(Part, frozen=True, kw_only=True):
     """The entities that were found."""
     fallback: bool = False
     """Whether the fallback stood in for the intent."""
+    commands: tuple[str, ...] | UnsetType = UNSET
+    """The commands that a language model gave for it (``start flow order_pizza``); left out where none does."""
 
 
 class Misunderstanding(Part, frozen=True, kw_only=True):

@@ -164,8 +164,11 @@ class _Named(msgspec.Struct, frozen=True):
 
 
 class _ParseData(msgspec.Struct, frozen=True):
-    intent: _Intent
-    entities: list[_Named]
+    """Where flows alone answer, commands may stand here instead of an intent and entities."""
+
+    intent: _Intent | None = None
+    entities: list[_Named] | None = None
+    commands: list[Any] | None = None
 
 
 class _UserEvent(msgspec.Struct, frozen=True):

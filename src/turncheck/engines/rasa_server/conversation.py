@@ -211,6 +211,13 @@ def _without_ids(event: Mapping[str, Any]) -> dict[str, Any]:
     for part in ("metadata", "parse_data"):
         if isinstance(cleaned.get(part), dict):
             cleaned[part] = {key: value for key, value in cleaned[part].items() if key not in _DROPPED}
+    if cleaned["event"] == "user":  # with flows alone, commands may be all that is there
+        parse = cleaned["parse_data"]
+        nothing = {"name": None, "confidence": 0.0}
+        cleaned["parse_data"] = parse | {
+            "intent": parse.get("intent") or nothing,
+            "entities": parse.get("entities") or [],
+        }
     return cleaned
 
 

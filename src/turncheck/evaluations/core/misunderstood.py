@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
 
-from msgspec import structs
+from msgspec import UNSET, structs
 
 from turncheck.engines.conversation import Parse, PredictedEntity, PredictedIntent, SelectedResponse, Turn
 from turncheck.evaluations.nlu.predictions import RANKING_LENGTH, find_neighbours, ranked, span_found
@@ -169,7 +169,19 @@ def heard_in(turn: Turn) -> StoryParse | None:
         response_confidence=confidence,
         entities=tuple(span for entity in parsed["entities"] if (span := _span(entity)) is not None),
         fallback=fallback,
+        commands=tuple(_commands_in_words(parsed)) or UNSET,
     )
+
+
+def _commands_in_words(parsed: Mapping[str, Any]) -> Iterator[str]:
+    """The commands of a message's event, each with what it is about: ``start flow order_pizza``."""
+    for command in parsed.get("commands") or ():
+        if isinstance(command, dict) and isinstance(command.get("command"), str):
+            about = (value for key, value in command.items() if key in _ABOUT and isinstance(value, (str, int, float)))
+            yield " ".join((command["command"], *map(str, about)))
+
+
+_ABOUT: Final = ("flow", "name", "value")
 
 
 def as_parse(text: str, understood: StoryParse) -> Parse:

@@ -1,0 +1,122 @@
+"""``run --engine rasa`` on an assistant of flows: a server of Rasa Pro, by the API that is documented for it."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from fake_rasa import serving
+from fake_rasa_pro import FakeRasaPro, action, cancelled, command, completed, said, slot, started
+from in_process import turncheck
+
+from turncheck.report.codec import decode
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from turncheck.report.model import CaseResult, Report
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "appointment"
+HAIRCUT = "I would like to have my hair cut"
+BOOKS = [command(command="start flow", flow="book_appointment"), started("book_appointment")]
+WAYS = {
+    HAIRCUT: [[*BOOKS, slot("service", "haircut"), said("utter_ask_day")]],
+    "on Friday": [[slot("day", "Friday"), action("action_check_day"), said("utter_ask_booking_confirmed")]],
+    "/SetSlots(booking_confirmed=true)": [[said("utter_booked"), completed("book_appointment")]],
+    "/SetSlots(service=shave)": [[*BOOKS, slot("service", "shave"), said("utter_ask_day")]],
+    "Sunday, please": [[said("utter_day_taken"), said("utter_ask_day")]],
+    "I can't come on Friday": [
+        [started("cancel_appointment"), said("utter_cancelled"), started("give_feedback"), said("utter_ask_rating")]
+    ],
+    "5": [[said("utter_thanks", "Thank you!"), completed("give_feedback")]],
+    "are you open on Saturdays?": [[started("opening_hours"), said("utter_opening_hours")]],
+    "never mind": [[cancelled("book_appointment", "ask_day"), said("utter_flow_cancelled_rasa")]],
+}
+CASES = f"""\
+test_cases:
+- test_case: cancelled, and explained
+  steps:
+  - user: {HAIRCUT}
+    assertions:
+    - flow_started: {{operator: any, flow_ids: [opening_hours, book_appointment]}}
+  - user: never mind
+    assertions:
+    - flow_cancelled: {{flow_id: book_appointment, flow_step_id: ask_day}}
+    - bot_did_not_utter: {{utter_name: utter_booked}}
+- test_case: grounded
+  steps:
+  - user: are you open on Saturdays?
+    assertions:
+    - flow_started: opening_hours
+    - generative_response_is_grounded: {{threshold: 0.9}}
+- test_case: offered
+  steps:
+  - user: are you open on Saturdays?
+    assertions:
+    - pattern_clarification_contains: [opening_hours]
+"""
+
+
+@pytest.fixture
+def bot(tmp_path: Path) -> Path:
+    folder = tmp_path / "salon"
+    shutil.copytree(EXAMPLE, folder, ignore=shutil.ignore_patterns("results"))
+    return folder
+
+
+@pytest.fixture(params=[True, False], ids=["with intents", "without intents"])
+def rasa(request: pytest.FixtureRequest) -> Iterator[FakeRasaPro]:
+    with serving(FakeRasaPro(ways=dict(WAYS), has_intent=request.param)) as running:
+        assert isinstance(running, FakeRasaPro)
+        yield running
+
+
+def run(bot: Path, rasa: FakeRasaPro, *flags: str, out: str = "out") -> tuple[int, str, Report]:
+    done = turncheck("run", bot, "--engine", "rasa", "--rasa-url", rasa.url, "--out", bot.parent / out, *flags)
+    return done.returncode, done.stdout, decode((bot.parent / out / "report.json").read_bytes())
+
+
+def cases_of(report: Report) -> dict[str, CaseResult]:
+    assert report.e2e is not None
+    return {case.name: case for case in report.e2e.cases}
+
+
+def test_conversations_are_held_repeated_and_judged_by_answers_and_tracker(bot: Path, rasa: FakeRasaPro) -> None:
+    code, _, report = run(bot, rasa)
+    assert {case.outcome for case in cases_of(report).values()} == {"passed"}
+    assert code == 0
+    assert all(case.repeats.runs == "PP" for case in cases_of(report).values())  # without a setting
+    assert report.engine is not None
+    assert (report.engine.name, report.engine.version) == ("rasa", "3.13.0")
+    assert report.e2e is not None
+    assert "start flow" in report.e2e.exercised["commands"]
+    assert set(report.e2e.exercised["flows"]) == {
+        *("book_appointment", "cancel_appointment", "give_feedback", "opening_hours"),
+    }
+
+
+def test_flows_are_asserted_and_what_needs_a_judge_is_not_judged_by_name(bot: Path, rasa: FakeRasaPro) -> None:
+    (bot / "tests" / "more.yml").write_text(CASES, encoding="utf-8")
+    _, told, report = run(bot, rasa)
+    cases = cases_of(report)
+    assert cases["cancelled, and explained"].outcome == "passed"
+    for name, kind in (("grounded", "generative_response_is_grounded"), ("offered", "pattern_clarification_contains")):
+        assert cases[name].outcome == "skipped"
+        assert (cases[name].reason or "").startswith(f"{kind}: ")
+        assert kind in told
+    assert [step.outcome for step in cases["grounded"].steps] == ["passed", "skipped"]
+
+
+def test_a_model_that_wavers_is_flaky_and_one_that_forgot_a_flow_has_regressed(bot: Path, rasa: FakeRasaPro) -> None:
+    wavering = {"are you open on Saturdays?": [*WAYS["are you open on Saturdays?"] * 9, [said("utter_ask_rephrase")]]}
+    rasa.ways = {**WAYS, **wavering}
+    run(bot, rasa, "--repeats", "first: 20, most: 30", out="base")
+    base = bot.parent / "base" / "report.json"
+    code, _, report = run(bot, rasa, "--repeats", "first: 20, most: 30", "--baseline", str(base), out="head")
+    assert (code, cases_of(report)["when it is open"].repeats.outcome) == (0, "flaky")
+    rasa.ways = {**WAYS, HAIRCUT: [[command(command="clarify"), said("utter_ask_rephrase")]]}
+    code, told, report = run(bot, rasa, "--baseline", str(base), out="broken")
+    assert (code, cases_of(report)["a known customer books a haircut"].repeats.outcome) == (1, "regressed")
+    assert f"'{HAIRCUT}' is understood as clarify; on the base as 'start flow book_appointment'" in told
