@@ -83,4 +83,4 @@ def action(name: str) -> Json:
 
 def said(response: str, text: str | None = None) -> Json:
     """The assistant says a response."""
-    return bot_event(response) | ({} if text is None else {"text": text})
+    return {**bot_event(response), **({} if text is None else {"text": text})}
