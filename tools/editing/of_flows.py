@@ -179,6 +179,8 @@ def _domain(assistant: Assistant) -> Iterator[FlowEdit]:
                 used = assistant.places_of(key[1], {**assistant.flows, **assistant.tests})
                 used = (*used, *(assistant.places_of(asked, assistant.flows) if asked != key[1] else ()))
                 without = {path: [*lines[:number], *lines[_block_end(lines, number) :]]}
+                listed = assistant.places_of(key[1], assistant.domain)
+                used = (*used, *(place for place in listed if place != here)) if used else ()
                 if used:
                     yield FlowEdit("response removed", f"{key[1]}, {here}", without, used, (key[1],))
             elif section == "slots" and key is not None:
