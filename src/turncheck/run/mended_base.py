@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from turncheck.report.model import CaseResult, Report, StoryResult
     from turncheck.settings.options import Settings
 
-_MOST_TRIALS: Final = 120
+_MOST_TRIALS: Final = 400
 """How often the base may be read while it is repaired."""
 _MOST_TRAININGS: Final = 12
 """How often it may be trained for that."""
