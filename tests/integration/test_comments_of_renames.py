@@ -50,6 +50,42 @@ def test_what_has_another_name_is_neither_new_nor_removed(repository: Repository
     assert not new & {name for _, _, name in renamed}
 
 
+# --- rules under the names of what they are about --------------------------------------------------------------------
+
+OUT, BOTH, LENT = (
+    "- rule: hand one out\n  steps:\n  - intent: rent\n  - action: utter_rent\n",
+    "- rule: hand one out, and say so\n  steps:\n  - intent: rent\n  - action: utter_rent\n  - action: utter_greet\n",
+    [
+        *((name, "utter_rent", "utter_lend") for name in (D, R, T)),
+        (D, "- rent\n", "- lend\n"),
+        *((name, "intent: rent\n", "intent: lend\n") for name in (N, R, T)),
+    ],
+)
+NAMED_FOR_IT: dict[str, tuple[list[Edit], list[Edit], list[str]]] = {
+    "with the intent": ([], [*LENT, (R, "hand one out", "lend one")], []),
+    "two with the intent": ([(R, OUT, OUT + BOTH)], [*LENT, (R, "hand one out", "lend one")], []),
+    "one of two": ([(R, OUT, OUT + BOTH)], [*LENT, (R, "out, and say so", "out, so say")], []),
+    "it is gone": ([(R, OUT, OUT + BOTH)], [(R, BOTH, ""), *LENT], ["hand one out, and say so"]),
+    "it does something else": (
+        [],
+        [*LENT, (R, "hand one out", "lend one"), (R, "action: utter_lend", "action: utter_greet")],
+        ["hand one out"],
+    ),
+}
+
+
+@pytest.mark.parametrize("how", NAMED_FOR_IT)
+def test_a_rule_renamed_with_its_intent_is_not_gone(repository: Repository, how: str) -> None:
+    before, after, removed = NAMED_FOR_IT[how]
+    base = edited(WORKSHOP, *before)
+
+    judged = repository.judged(base, edited(base, *after))
+
+    assert [one["name"] for one in judged.comparison["removed_items"] if one["kind"] == "rules"] == removed
+    added = [one["name"] for one in judged.comparison["changed_items"] if one["change"] == "added"]
+    assert ("lend one" in added) is bool(removed and how != "it is gone")
+
+
 # --- renamed in the domain only --------------------------------------------------------------------------------------
 
 IN_DOMAIN: dict[str, list[Edit]] = {

@@ -43,7 +43,7 @@ from turncheck.comparison.metric_deltas import has_unlisted, measured_otherwise,
 from turncheck.comparison.metrics import MetricDelta, metrics_of
 from turncheck.comparison.misunderstood import misunderstood_sentences
 from turncheck.comparison.newly_judged import newly_judged
-from turncheck.comparison.renames import renamed_names, validation_beside
+from turncheck.comparison.renames import renamed_names, renamed_on_both, validation_beside
 from turncheck.comparison.significance import paired_predictions
 from turncheck.comparison.training_changes import cut_intents, relabelled, stripped, without_stripped
 from turncheck.comparison.understood_differently import not_yet_recorded, with_messages
@@ -319,7 +319,8 @@ def _compare(head: Report, base: Report, used: model.BaselineUsed) -> model.Comp
     seen_base, seen = as_both_show(base, head)
     on_base, here = hidden_on(base, head), hidden_on(head, base)
     renamed = renamed_names(seen_base, seen)
-    items = explanations.relocated_to_first_change(explanations.changed_items(seen_base, seen, renamed), base, head)
+    with_blocks = renamed_on_both(seen_base, seen, renamed)
+    items = explanations.relocated_to_first_change(explanations.changed_items(seen_base, seen, with_blocks), base, head)
     end_to_end = matching.match_tests(end_to_end_cases(base, all_there=True), end_to_end_cases(head, all_there=True))
     batch = matching.match_sentences(batch_cases(base), batch_cases(head))
     tests: dict[Evaluation, matching.Matched] = {
@@ -327,7 +328,7 @@ def _compare(head: Report, base: Report, used: model.BaselineUsed) -> model.Comp
         "e2e": matching.still_there(end_to_end, head, "e2e"),
         "batch": matching.still_there(batch, head, "batch"),
     }
-    removed = changed_parts.removed_items(seen_base, seen, renamed)
+    removed = changed_parts.removed_items(seen_base, seen, with_blocks)
     difference = explanations.training_difference(base, head)
     explainer = explanations.Explainer(difference, head.nlu)
     changed_sentences = partial(_changed_sentences, base=base, other_mode=other_mode)

@@ -72,19 +72,33 @@ def _word_lists(base: Report, head: Report) -> Iterator[Renamed]:
 
 
 def renamed_on_both(base: Report, head: Report, renamed: Iterable[Renamed]) -> tuple[Renamed, ...]:
-    """Return what is ``renamed`` and, with it, the stories and rules that have only another name."""
+    """Return what is ``renamed`` and, with it, the stories and rules that have only another name.
+
+    Their steps may have the new names of what is ``renamed``, as well.
+    """
+    renamed = tuple(renamed)
+    called = {(rename.kind, rename.old): rename.new for rename in renamed}
     blocks = []
     for kind in ("stories", "rules"):
         if kind in base.coverage and kind in head.coverage:
             before = {item.name: item for item in base.coverage[kind].items}
             after = {item.name: item for item in head.coverage[kind].items}
-            gone = {name: item.content for name, item in before.items() if name not in after}
-            new = {name: item.content for name, item in after.items() if name not in before}
+            gone = {name: item for name, item in before.items() if name not in after}
+            new = {name: item for name, item in after.items() if name not in before}
+            pairs = _same({n: item.content for n, item in gone.items()}, {n: item.content for n, item in new.items()})
+            gone_names = {name: _names_now(item, called) for name, item in gone.items() if name not in pairs}
+            new_names = {name: _names_now(item, {}) for name, item in new.items() if name not in pairs.values()}
+            alike = _same(gone_names, new_names)
+            pairs |= {old: name for old, name in alike.items() if gone_names[old] != _names_now(gone[old], {})}
             blocks += [
-                Renamed(kind=kind, old=old, new=name, location=after[name].location)
-                for old, name in _same(gone, new).items()
+                Renamed(kind=kind, old=old, new=name, location=after[name].location) for old, name in pairs.items()
             ]
     return (*renamed, *blocks)
+
+
+def _names_now(block: CoverageItem, called: Mapping[tuple[str, str], str]) -> tuple[int, tuple[str, ...]]:
+    """How many steps a story or rule has, and what its intents and actions are called now."""
+    return len(block.steps), tuple(sorted(now_called(Name("event", name), called).name for name in block.names))
 
 
 def now_called(name: Name, called: Mapping[tuple[str, str], str]) -> Name:
@@ -202,14 +216,14 @@ def _in_order(words: Sequence[str], among: Iterable[str]) -> bool:
     return all(word in left for word in words)
 
 
-def _same(gone: Mapping[str, str], new: Mapping[str, str]) -> dict[str, str]:
+def _same(gone: Mapping[str, Hashable], new: Mapping[str, Hashable]) -> dict[str, str]:
     """Names whose content is the same, if no other name of the kind has that content."""
-    times: tuple[Counter[Hashable], Counter[Hashable]] = (Counter(gone.values()), Counter(new.values()))
+    times = Counter(gone.values()), Counter(new.values())
     by_content = {content: name for name, content in new.items()}
     return {
         name: by_content[content]
         for name, content in gone.items()
-        if content and all(counted[content] == 1 for counted in times)
+        if content != "" and all(counted[content] == 1 for counted in times)
     }
 
 
