@@ -19,13 +19,14 @@ BIN = Path(sys.executable).parent
 WORKFLOWS = sorted(
     str(p.relative_to(ROOT)) for p in [*ROOT.glob(".github/workflows/*.yml"), *ROOT.glob("examples/workflows/*.yml")]
 )
+ACTIONS = ("action.yml", "composite/action.yml")
 ACTION = yaml.safe_load((ROOT / "action.yml").read_text())
 
 
 @pytest.mark.parametrize(
     "command",
     [
-        ["check-jsonschema", "--builtin-schema", "vendor.github-actions", "action.yml"],
+        ["check-jsonschema", "--builtin-schema", "vendor.github-actions", *ACTIONS],
         ["check-jsonschema", "--builtin-schema", "vendor.github-workflows", *WORKFLOWS],
         ["check-jsonschema", "--builtin-schema", "vendor.dependabot", ".github/dependabot.yml"],
         ["check-jsonschema", "--builtin-schema", "vendor.github-issue-config", ".github/ISSUE_TEMPLATE/config.yml"],
@@ -33,7 +34,7 @@ ACTION = yaml.safe_load((ROOT / "action.yml").read_text())
             *("check-jsonschema", "--builtin-schema", "vendor.github-issue-forms"),
             *(f".github/ISSUE_TEMPLATE/{name}.yml" for name in ("bug", "idea")),
         ],
-        ["zizmor", "--offline", "--no-progress", "--quiet", "action.yml", ".github/dependabot.yml", *WORKFLOWS],
+        ["zizmor", "--offline", "--no-progress", "--quiet", *ACTIONS, ".github/dependabot.yml", *WORKFLOWS],
         ["actionlint", *WORKFLOWS],
         ["hadolint", "Dockerfile"],
     ],
@@ -89,6 +90,17 @@ def test_an_input_says_what_the_setting_says_and_leaves_the_default_to_it(name: 
     if default not in (None, (), 0):
         words = shown if isinstance(shown, tuple) else (shown,)
         assert all(str(word) in declared["description"] for word in words) or "default:" in declared["description"]
+
+
+def test_the_composite_action_takes_and_gives_the_same() -> None:
+    composite = yaml.safe_load((ROOT / "composite" / "action.yml").read_text("utf-8"))
+
+    assert composite["inputs"] == ACTION["inputs"]
+    assert {name: about["description"] for name, about in composite["outputs"].items()} == {
+        name: about["description"] for name, about in ACTION["outputs"].items()
+    }
+    for name, about in composite["outputs"].items():
+        assert about["value"] == f"${{{{ steps.turncheck.outputs.{name} }}}}"
 
 
 def test_the_settings_are_documented_once_each() -> None:

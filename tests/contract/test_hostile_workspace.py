@@ -29,7 +29,7 @@ OUTSIDE = ("/opt/", "/tmp/", "$RUNNER_TEMP/", "$AGENT_TEMPDIRECTORY/", "$$venv")
 
 def documents() -> dict[str, str]:
     """Every page, example and template, and what `init` writes, by its name."""
-    folders = (ROOT / name for name in ("docs", "azure", "examples", "templates", ".github"))
+    folders = (ROOT / name for name in ("docs", "azure", "composite", "examples", "templates", ".github"))
     files = [*ROOT.glob("*.md"), *(path for folder in folders for path in folder.rglob("*") if path.is_file())]
     found = {str(path.relative_to(ROOT)): path.read_text("utf-8") for path in files if path.suffix in TEXTS}
     for host in PROPOSALS:
