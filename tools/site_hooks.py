@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import re
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ REPOSITORY = "https://github.com/turncheck/turncheck/blob/main/"
 _SOURCE = '<a class="md-header__button" href="https://github.com/turncheck/turncheck">GitHub</a>'
 
 _DOCS = Path(__file__).parents[1] / "docs"
+_REPORTS = Path(__file__).parent / "pictures" / "first-pull-request"
 _PICTURE = re.compile(r'<img alt="[^"]*" src="(?P<name>[\w-]+)\.png" />')
 _SEARCH = 'data-md-component="search" role="dialog"'
 _EMPTY_HEADER = re.compile(r"<th( [^>]*)?></th>")
@@ -53,8 +55,14 @@ def on_nav(nav: Any, **_: Any) -> None:
 
 
 def on_post_build(config: Any, **_: Any) -> None:
-    """Write what language models look for: a list of the pages (llms.txt), and all texts in one (llms-full.txt)."""
+    """Write what pages lead to, and what language models look for.
+
+    The reports of the example; a list of the pages (llms.txt), and all texts in one (llms-full.txt).
+    """
     site, address = Path(config.site_dir), config.site_url
+    for path in _REPORTS.glob("*.html.gz"):
+        (site / _REPORTS.name).mkdir(exist_ok=True)
+        (site / _REPORTS.name / path.stem).write_bytes(gzip.decompress(path.read_bytes()))
     about = f"# {config.site_name}\n\n> {config.site_description}\n"
     listed = "\n".join(f"- [{_title(page)}]({address}{page.url})" for page in _PAGES)
     agents = f"For coding agents: {REPOSITORY}AGENTS.md"
