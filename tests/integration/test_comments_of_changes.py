@@ -177,6 +177,28 @@ def test_an_unrelated_rule_does_not_change_who_contradicts_whom(repository: Repo
     assert not [words for words in contradictions if re.search("'(one|the same|another)'", words)]
 
 
+# --- what is only a name ----------------------------------------------------------------------------------------------
+
+LISTED: Edit = (D, "- rent\n", "- rent\n- lend\n- sell\n")
+SAID: Edit = (N, "", "- intent: lend\n  examples: |\n    - lend me one\n")
+USED: Edit = (R, "", rule("lend", "intent: lend", "action: utter_rent"))
+NAMED_ONLY: dict[str, tuple[list[Edit], list[str]]] = {
+    "neither said nor used": ([LISTED], ["intent-unused"] * 2),
+    "one of two is said": ([LISTED, SAID], ["intent-unused"] * 2),
+    "one of two is used": ([LISTED, USED], ["intent-without-examples", "intent-unused"]),
+}
+
+
+@pytest.mark.parametrize("what", NAMED_ONLY)
+def test_an_intent_that_is_only_a_name_is_one_entry(repository: Repository, what: str) -> None:
+    edits, codes = NAMED_ONLY[what]
+
+    judged = repository.judged({}, edited(WORKSHOP, *edits))
+
+    assert re.findall(r"^- ⚠️ `(intent-\w+(?:-\w+)*)`", judged.comment, re.MULTILINE) == codes
+    assert judged.comment.count("`sell` is listed in the domain and has no examples") == 1
+
+
 # --- lists of words under another name --------------------------------------------------------------------------------
 
 LOOKUP: Edit = (N, "", "- lookup: parts\n  examples: |\n    - saddle\n    - chain\n    - bell\n")

@@ -308,7 +308,10 @@ def findings(
     below += [] if others else [Entry(place=PlaceSpan(location)) for location in first.others]
     together = _TOGETHER.get(first.code) if len(found) > _MOST_SHOWN else None
     limit = _LONGEST_OF_MANY if together else PROSE_LIMIT
-    below += [Entry(line(_message(finding, limit)), at(finding.location)) for finding in others]
+    below += [
+        Entry(line(_message(one, limit)), at(one.location), label=one.code if one.code != first.code else "")
+        for one in others
+    ]
     spans = line(f"{len(found):,} {together}: " if together else (), _message(first, limit))
     hint = first.hint if advises else ""
     entry = Entry(spans, at(first.location), sign=first.severity, label=first.code, hint=hint)
@@ -545,10 +548,14 @@ def number_of_tests(tests: Iterable[Test]) -> int:
     return changes.number_of(case for _, case in tests)
 
 
+_OF_ONE_FAULT: Final = {"intent-unused": "intent-without-examples"}
+"""Codes of findings that are one fault if they are about the same: a list of names that nobody wrote more about."""
+
+
 def findings_by_cause(
     findings: Sequence[Finding | changes.FindingChange],
 ) -> list[tuple[Finding | changes.FindingChange, ...]]:
-    """Gather the findings of one code that have one cause, in the order of the first of each.
+    """Gather the findings of one code, or one fault, that have one cause, in the order of the first of each.
 
     Their first name is the same, or a key of the same retrieval intent; or they share places: of thirty rules that
     contradict each other, each names the others.
@@ -576,8 +583,8 @@ def findings_by_cause(
 def _subject(finding: Finding | changes.FindingChange) -> Hashable:
     if finding.code in _BY_FILE:
         return finding.severity, finding.code, finding.location.path
-    name = next(iter(finding.names), None)
-    return finding.severity, finding.code, finding.message if name is None else (name.kind, name.name.partition("/")[0])
+    name, code = next(iter(finding.names), None), _OF_ONE_FAULT.get(finding.code, finding.code)
+    return finding.severity, code, finding.message if name is None else (name.kind, name.name.partition("/")[0])
 
 
 def _grouped(items: Iterable[_Item], cause: Callable[[_Item], Hashable | None]) -> list[tuple[_Item, ...]]:
