@@ -44,9 +44,18 @@ def test_a_component_of_their_own_beside_the_tokenizer_changes_nothing(tmp_path:
     assert len(_misaligned(tmp_path, "a [lar](size)ge pizza", own)) == 1
 
 
-def test_a_tokenizer_of_their_own_is_not_judged(tmp_path: Path) -> None:
-    own = (C, "- name: WhitespaceTokenizer\n", "- name: parts.Tokenizer\n")
+@pytest.mark.parametrize("name", ["parts.Tokenizer", "KoreanTokenizer", "tokenizers.mecab.MecabTokenizer"])
+def test_a_tokenizer_of_their_own_is_not_judged(name: str, tmp_path: Path) -> None:
+    own = (C, "- name: WhitespaceTokenizer\n", f"- name: {name}\n")
     assert _misaligned(tmp_path, "a [lar](size)ge pizza", own) == []
+
+
+@pytest.mark.parametrize(
+    "name", ["SpacyTokenizer", "MitieTokenizer", "rasa.nlu.tokenizers.spacy_tokenizer.SpacyTokenizer"]
+)
+def test_one_of_rasas_other_tokenizers_is_judged_by_runs_of_letters(name: str, tmp_path: Path) -> None:
+    other = (C, "- name: WhitespaceTokenizer\n", f"- name: {name}\n")
+    assert len(_misaligned(tmp_path, "a [lar](size)ge pizza", other)) == 1
 
 
 @pytest.mark.slow

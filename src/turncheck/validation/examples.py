@@ -65,7 +65,7 @@ def check_alignment(facts: Facts) -> Iterator[Finding]:
     pipeline = project.config.pipeline or ()
     names = {short_name(component.name) for component in pipeline}
     by_whitespace = [component for component in pipeline if short_name(component.name) == "WhitespaceTokenizer"]
-    is_own = not by_whitespace and any(is_custom(component.name) for component in pipeline)
+    is_own = not by_whitespace and any(is_custom(part.name) or _splits_otherwise(part.name) for part in pipeline)
     if "JiebaTokenizer" in names or is_own or _is_spaceless(project):
         return
     is_plain = bool(by_whitespace) and not any(component.parameters.get("token_pattern") for component in by_whitespace)
@@ -83,6 +83,16 @@ def check_alignment(facts: Facts) -> Iterator[Finding]:
                     places.in_example(example, entity.start),
                     about=(Name("entity", entity.entity),),
                 )
+
+
+_TOKENIZERS: Final = frozenset({"SpacyTokenizer", "MitieTokenizer", "ConveRTTokenizer", "LanguageModelTokenizer"})
+"""Rasa's tokenizers beside WhitespaceTokenizer whose words are runs of word characters, more or less."""
+
+
+def _splits_otherwise(name: str) -> bool:
+    """Whether a component is a tokenizer that Rasa does not have: a patched Rasa may, and it knows its language."""
+    known = short_name(name)
+    return known.endswith("Tokenizer") and known not in _TOKENIZERS
 
 
 def _borders(text: str) -> tuple[set[int], set[int]]:
