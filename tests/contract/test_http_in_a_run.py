@@ -15,6 +15,9 @@ from golden_texts import Golden
 from in_process import turncheck
 
 import turncheck as turncheck_api
+from turncheck.comparison.metrics import metrics_of
+from turncheck.evaluations.turns import figures_of_turns
+from turncheck.report.codec import decode
 from turncheck.settings.options import default_of
 
 if TYPE_CHECKING:
@@ -274,6 +277,33 @@ def test_sentences_and_suites_are_understood_by_the_bot(project: Path) -> None:
     assert any(
         "The entity dish is not evaluated: the bot's answers do not" in said for said in report["nlu"]["remarks"]
     )
+
+
+def test_sentences_and_utterances_are_turns_that_are_measured(project: Path) -> None:
+    """Of one that is asked several times, only the first run counts: those that fail are asked more often."""
+    settings = (project / "turncheck.yml").read_text().replace("repeats: off\n", "")
+    (project / "turncheck.yml").write_text(f"{settings}  usage: {{input: $.tokens}}\n")
+    (project / "tests" / "test_nlu.yml").write_text(
+        'version: "3.1"\nnlu:\n- intent: greet\n  examples: |\n    - greet you\n    - hello you\n'
+    )
+    (project / "tests" / "suite.csv").write_text("input,intent\ngreet me,greet\n")
+    asked: dict[str, int] = {}
+
+    def answer(call: Call) -> Reply:
+        text = call.body["message"]
+        asked[text] = asked.get(text, 0) + 1
+        return Reply({**json.loads(understanding(call).content), "tokens": 100 if asked[text] == 1 else 1})
+
+    with serving(FakeBot(answer)) as fake:
+        run(project, fake.url, "--baseline", "none", "--evaluations", "nlu", "batch")
+    report = document(project)
+    utterances = [case for suite in report["batch"]["suites"] for case in suite["cases"]]
+    measured = [test["measured"] for test in (*report["nlu"]["predictions"], *utterances)]
+    assert asked["hello you"] > 1
+    assert [turn["tokens_in"] for turn in measured] == [100, 100, 100]
+    assert all(turn["ms"] >= 0 and len(turn["trace"]) == 32 for turn in measured)
+    decoded = decode((project / "results" / "report.json").read_bytes())
+    assert dict(figures_of_turns(decoded))["tokens.in"] == metrics_of(decoded)["tokens.in"].value == 100
 
 
 WITH_ENTITIES = """\

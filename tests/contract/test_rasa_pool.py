@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from fake_rasa import FakeRasa, Fault, Json, serving
 from golden_texts import Golden
+from unmeasured import of_cases
 
 from turncheck.engines.rasa_server.client import Access, RasaClient
 from turncheck.engines.rasa_server.conversation import RasaConversations, RasaNlu, describe
@@ -49,7 +50,9 @@ def cases(tmp_path: Path) -> Path:
 
 def held(server: RasaClient, cases: Path) -> EndToEnd:
     engine = RasaConversations(server, describe(server))
-    return evaluate_cases(engine, read_cases(cases.parent, [str(cases)]).cases, CaseRun(workers=server.at_once))
+    found = evaluate_cases(engine, read_cases(cases.parent, [str(cases)]).cases, CaseRun(workers=server.at_once))
+    assert all(case.measured_runs for case in found.cases)
+    return of_cases(found)
 
 
 def test_sentences_and_cases_are_spread_and_the_answers_are_those_of_one(cases: Path) -> None:
@@ -77,7 +80,7 @@ def test_a_server_that_dies_loses_nothing(calls: int, cases: Path, golden: Golde
         assert RasaNlu(pool, describe(alone)).parse(TEXTS) == RasaNlu(alone, describe(alone)).parse(TEXTS)
         engine = RasaConversations(pool, describe(alone))
         read = read_cases(cases.parent, [str(cases)]).cases
-        assert evaluate_cases(engine, read, CaseRun(workers=6)) == held(alone, cases)
+        assert of_cases(evaluate_cases(engine, read, CaseRun(workers=6))) == held(alone, cases)
 
     golden(*told)
 

@@ -21,7 +21,9 @@ from action_servers import free_port
 from fake_rasa import FakeRasa, serving
 from golden_texts import Golden
 from in_process import turncheck
+from unmeasured import without_times
 
+from turncheck.evaluations.turns import usual_turns
 from turncheck.report.codec import decode
 
 if TYPE_CHECKING:
@@ -173,8 +175,19 @@ def test_the_result_does_not_depend_on_the_concurrency(bot: Path) -> None:
     with serving(FakeRasa(fault=lambda _path, _body: 0.01)) as rasa:
         for workers in ("1", "4"):
             _, report = run(bot, "--rasa-url", rasa.url, "--workers", workers, out=f"out{workers}")
+            report = without_times(report)
             reports.append((report.nlu, report.core, report.e2e))
     assert reports[0] == reports[1]
+
+
+def test_the_messages_of_cases_are_measured_each_with_a_trace_of_its_own(bot: Path) -> None:
+    with serving(FakeRasa(fault=lambda path, _body: 0.2 if path.startswith("/webhooks") else None)) as rasa:
+        _, report = run(bot, "--rasa-url", rasa.url)
+    turns = list(usual_turns(report))
+    assert turns
+    assert all(turn.ms is not None and 200 <= turn.ms < 2_000 and turn.ms == turn.first_ms for turn in turns)
+    assert len({turn.trace for turn in turns}) == len(turns)
+    assert all(turn.tokens_in is None and turn.cost is None for turn in turns)
 
 
 def test_without_test_sentences_a_server_that_runs_is_not_cross_validated(bot: Path, golden: Golden) -> None:

@@ -28,7 +28,7 @@ from turncheck.comparison.turns import tested_turns
 from turncheck.evaluations.kind import OF_ONE, OF_THREE, REPEATED, figures_of_runs, first_runs, repeats_of
 from turncheck.evaluations.turns import TURN_FIGURES
 from turncheck.report.batch import numbers_of
-from turncheck.report.model import BatchCase, CaseResult, Repeats, Report, StoryResult
+from turncheck.report.model import BatchCase, CaseResult, NluPrediction, Repeats, Report, StoryResult
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -71,11 +71,16 @@ def tested_runs(section: Evaluation, pairs: Iterable[Pair]) -> dict[str, Tested]
     return tested
 
 
-def _tested_turns(tests: Mapping[Evaluation, Matched], base: Report, head: Report) -> dict[str, Tested]:
-    """Judge the figures of turns on the cases that both sides ran; with other prices, nothing is cheaper."""
-    pairs = tests["e2e"].pairs if "e2e" in tests else ()
+_MEASURED: Final = (CaseResult, NluPrediction, BatchCase)
+
+
+def _tested_turns(
+    tests: Mapping[Evaluation, Matched], sentences: Sequence[Pair], base: Report, head: Report
+) -> dict[str, Tested]:
+    """Judge the figures of turns on the tests that both sides ran; with other prices, nothing is cheaper."""
+    pairs = [*sentences, *(pair for name in ("e2e", "batch") if name in tests for pair in tests[name].pairs)]
     both = ((pair.base.result, pair.head.result) for pair in pairs if not pair.edits)
-    cases = ((old, new) for old, new in both if isinstance(old, CaseResult) and isinstance(new, CaseResult))
+    cases = ((old, new) for old, new in both if isinstance(old, _MEASURED) and isinstance(new, _MEASURED))
     tested = tested_turns(cases, head.seed)
     then, now = ([line for line in side.settings.bot or () if line.startswith("prices.")] for side in (base, head))
     return tested if then == now else {name: one for name, one in tested.items() if name != "cost"}
@@ -221,7 +226,7 @@ def metric_deltas(
     for repeated in REPEATED:
         tested |= tested_runs(repeated, tests[repeated].pairs) if repeated in tests else {}
     tested |= tested_runs("nlu", same)
-    tested |= _tested_turns(tests, base, head)
+    tested |= _tested_turns(tests, same, base, head)
     same_intents = known and len(same) == len(intents.pairs) and intents.is_whole
     same_expectations = same_intents and {len(predictions(base)), len(predictions(head))} == {len(pairs)}
     same_cases = {name: matched.is_whole for name, matched in tests.items()}

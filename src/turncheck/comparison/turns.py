@@ -9,10 +9,10 @@ machine, are not compared at all; tokens and cost are, case by case.
 from __future__ import annotations
 
 from math import log
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple, Union
 
 from turncheck.comparison.metrics import Significance
-from turncheck.evaluations.turns import LEAST_TURNS, MEANS, P50, P95, SHARES, percentile_of
+from turncheck.evaluations.turns import LEAST_TURNS, MEANS, P50, P95, SHARES, measured_runs, percentile_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from turncheck.comparison.significance import Tested
     from turncheck.report.measured import MeasuredTurn
-    from turncheck.report.model import CaseResult
+    from turncheck.report.model import BatchCase, CaseResult, NluPrediction
 
 DRAWS: Final = 4999
 _LEVEL: Final = 0.016
@@ -35,6 +35,7 @@ _EXACT: Final = 1_000_000
 """Logarithms are counted in millionths, as whole numbers: their sums are the same on any machine."""
 
 Turns = tuple["MeasuredTurn", ...]
+Test = Union["CaseResult", "NluPrediction", "BatchCase"]
 
 
 class Runs(NamedTuple):
@@ -44,19 +45,19 @@ class Runs(NamedTuple):
     base: tuple[Turns, ...]
 
 
-def tested_turns(pairs: Iterable[tuple[CaseResult, CaseResult]], seed: int) -> dict[str, Tested]:
-    """Judge the figures of turns on cases of both sides, the base's first."""
+def tested_turns(pairs: Iterable[tuple[Test, Test]], seed: int) -> dict[str, Tested]:
+    """Judge the figures of turns on tests of both sides, the base's first."""
     cases = list(pairs)
     in_turn = [
-        Runs((run.turns,), (run.base,)) for _, now in cases for run in now.measured_runs if run.turns and run.base
+        Runs((run.turns,), (run.base,)) for _, now in cases for run in measured_runs(now) if run.turns and run.base
     ]
     tested: dict[str, Tested] = {}
     if in_turn:
         tested |= _tested_times(in_turn, seed)
     of_cases = [
         Runs(
-            tuple(run.turns for run in now.measured_runs if run.turns),
-            tuple(run.turns for run in before.measured_runs if run.turns),
+            tuple(run.turns for run in measured_runs(now) if run.turns),
+            tuple(run.turns for run in measured_runs(before) if run.turns),
         )
         for before, now in cases
     ]

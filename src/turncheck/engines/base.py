@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from turncheck.project.model import Project
     from turncheck.report.batch import BatchResult, BatchSetting
     from turncheck.report.evaluations import Evaluation
+    from turncheck.report.measured import MeasuredTurn
     from turncheck.report.model import EngineInfo
     from turncheck.report.trust import ConfidenceMap, Trust
 
@@ -360,7 +361,8 @@ class UtteranceAnswer(Struct, frozen=True):
     found here, by name: they are not evaluated. ``bots``: the bot of each matched intent, "" if unknown. ``state``: the
     platform's state of the matched task (``Configured``, ``Published``), "" if the engine says nothing. ``result`` and
     ``fits``: if the engine has judged the case itself, its class, and of each expected entity whether its value is as
-    expected; ``remark``: what it says about it.
+    expected; ``remark``: what it says about it. ``measured``: what it took, if it was
+    a turn of a conversation.
     """
 
     matched: tuple[str, ...] = ()
@@ -376,6 +378,7 @@ class UtteranceAnswer(Struct, frozen=True):
     result: BatchResult | None = None
     fits: Mapping[str, bool] = field(default_factory=dict)
     remark: str | None = None
+    measured: MeasuredTurn | None = None
 
 
 class SuiteAnswers(Struct, frozen=True):

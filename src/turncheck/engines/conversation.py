@@ -66,6 +66,8 @@ class Parse(Struct, frozen=True):
     """``(start, end)`` of each token, if the engine returns them: entities are then scored by these."""
     traits: tuple[PredictedIntent, ...] = ()
     """The sentence's traits, if the assistant has any."""
+    measured: MeasuredTurn | None = None
+    """What it took, if it was a turn of a conversation."""
 
 
 class NluEngine(Protocol):
@@ -142,7 +144,7 @@ class Turn(Struct, frozen=True):
     does: a response that could not be filled, an unknown follow-up action.
     ``unseen_actions`` are custom actions that must have run according to the events, but left no trace themselves.
     ``not_reported``: kinds of steps about which the events say nothing, whatever happened, each with the reason.
-    ``measured``: what it took, of a bot over HTTP.
+    ``measured``: what it took, of an assistant that is asked over the network.
     """
 
     user: str | None

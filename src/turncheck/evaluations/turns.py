@@ -1,4 +1,4 @@
-"""Figures of what turns took, of a bot over HTTP: milliseconds, tokens, cost.
+"""Figures of what turns took, of an assistant that is asked over the network: milliseconds, tokens, cost.
 
 They are of the runs that every case gets: how many more one gets depends on whether it fails.
 """
@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import UnsetType
 
-from turncheck.evaluations.kind import metric_named
+from turncheck.evaluations.kind import REPEATED, how_repeated, metric_named, section_of, tests_of
+from turncheck.report.model import CaseResult, MeasuredRun
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from turncheck.report.measured import MeasuredTurn
-    from turncheck.report.model import Report
+    from turncheck.report.model import BatchCase, NluPrediction, Report
 
 P50: Final = "turns.ms.p50"
 P95: Final = "turns.ms.p95"
@@ -42,13 +43,19 @@ TURN_METRICS: Final = tuple(
 
 
 def usual_turns(report: Report) -> Iterator[MeasuredTurn]:
-    """Yield the turns of the runs that every case got."""
-    if report.e2e is None:
-        return
-    how = report.e2e.repeats
-    for case in report.e2e.cases:
-        for run in case.measured_runs if isinstance(how, UnsetType) else case.measured_runs[: how.first]:
-            yield from run.turns
+    """Yield the turns of the runs that every test got."""
+    for name in REPEATED:
+        how = how_repeated(report, name)
+        for test in tests_of(section_of(report, name)):
+            for run in measured_runs(test)[: None if how is None else how.first]:
+                yield from run.turns
+
+
+def measured_runs(test: CaseResult | NluPrediction | BatchCase) -> tuple[MeasuredRun, ...]:
+    """Return what runs of a test took; of a sentence and an utterance the first one alone."""
+    if isinstance(test, CaseResult):
+        return test.measured_runs
+    return () if isinstance(test.measured, UnsetType) else (MeasuredRun(turns=(test.measured,)),)
 
 
 def figures_of_turns(report: Report) -> Iterator[tuple[str, Any]]:
@@ -108,7 +115,7 @@ def why_no_turns(report: Report, name: str) -> str | None:
         return None
     turns = list(usual_turns(report))
     if not turns:
-        return "only turns of end-to-end cases with a bot over HTTP are measured"
+        return "only turns with a bot over HTTP or a Rasa server are measured"
     if name in SHARES:
         times = sum(turn.ms is not None for turn in turns)
         return too_few_turns(name, times) if times else "in no turn a message came"

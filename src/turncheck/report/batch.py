@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from msgspec import UNSET, UnsetType
 
 from turncheck.messages.finding import Location
+from turncheck.report.measured import MeasuredTurn
 from turncheck.report.part import Count, Figure, Part
 from turncheck.report.repeats import Attempt, HowRepeated, Repeats, refuse_other_result
 from turncheck.report.understanding import CoveredIntents
@@ -168,6 +169,8 @@ class BatchCase(Part, frozen=True, kw_only=True):
     """Its runs, if the assistant's answers vary."""
     attempts: Attempt | UnsetType = UNSET
     """Its runs, if it was asked a number of times (``test batch --repeat``): it passed if all did."""
+    measured: MeasuredTurn | UnsetType = UNSET
+    """What its first run took, of a bot over HTTP."""
     resolved: str | UnsetType = UNSET
     """A digest of all that is expected, with the other names that the assistant has for it."""
     own: str | UnsetType = UNSET

@@ -358,7 +358,7 @@ class CaseMessage(Part, frozen=True, kw_only=True):
     trace: TurnTrace | None = None
     """What the assistant did then; ``None`` where it was not said, or there were too many cases to keep it of all."""
     measured: MeasuredTurn | UnsetType = UNSET
-    """What the turn took, of a bot over HTTP."""
+    """What the turn took, of an assistant that is asked over the network."""
 
     @property
     def as_written(self) -> str:

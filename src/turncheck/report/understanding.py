@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 from msgspec import UNSET, Meta, UnsetType
 
 from turncheck.messages.finding import Location
+from turncheck.report.measured import MeasuredTurn
 from turncheck.report.part import Count, Figure, Part, Whole
 from turncheck.report.repeats import Attempt, HowRepeated, Repeats, refuse_other_result
 
@@ -414,6 +415,8 @@ class NluPrediction(Part, frozen=True, kw_only=True):
     """Its runs, if the assistant's answers vary: a run passes if its intent is right."""
     attempts: Attempt | UnsetType = UNSET
     """Its runs, if it was asked a number of times (``test nlu --repeat``): it is correct if all were."""
+    measured: MeasuredTurn | UnsetType = UNSET
+    """What its first run took, of a bot over HTTP."""
 
     def __post_init__(self) -> None:
         """Refuse a result that its runs contradict.

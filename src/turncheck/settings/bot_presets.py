@@ -5,6 +5,8 @@ completions); Microsoft's description of Direct Line 3.0; Google's discovery doc
 (``sessions.detectIntent``); AWS's service model of Lex Runtime V2 (``RecognizeText``); Voiceflow's Dialog Manager API
 (``/state/user/{userID}/interact``, which needs no key for each session as ``/v4/interact`` does); Rasa's REST channel;
 Kore.ai's webhook channel, version 2.
+
+Of these, only OpenAI's answers say how many tokens they took: of Dialogflow CX a trace of version v3beta1 does, not v3.
 """
 
 from __future__ import annotations

@@ -6,7 +6,8 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from turncheck.engines.http.measuring import NO_USAGE, Usage, read_usage
+from turncheck.engines.http.usage import read_usage
+from turncheck.engines.measuring import NO_USAGE, Usage
 from turncheck.messages.phrasing import count
 from turncheck.settings.bot_presets import LEAVE_EMPTY_OUT
 from turncheck.web.json_path import JsonPath, PathError, outline

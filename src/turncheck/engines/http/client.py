@@ -15,8 +15,8 @@ from urllib3.exceptions import ProtocolError
 
 from turncheck.engines import remote
 from turncheck.engines.http.answers import error_text
-from turncheck.engines.http.measuring import TRACE_HEADER
 from turncheck.engines.http.signature import AwsKey, signed
+from turncheck.engines.measuring import TRACE_HEADER
 from turncheck.messages.errors import EngineError, UnansweredError, UserError
 from turncheck.messages.plain_text import whole_characters
 from turncheck.settings.bot import leads_out
@@ -27,7 +27,7 @@ from turncheck.web.timed import was_refused
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from turncheck.engines.http.measuring import Watch
+    from turncheck.engines.measuring import Watch
     from turncheck.settings.bot import Bot, BotRequest
     from turncheck.web.timed import Deadline
 

@@ -13,7 +13,7 @@ from uuid import uuid4
 from turncheck.clock import evaluating_within
 from turncheck.engines.conversation import CustomAction, Turn
 from turncheck.engines.http.answers import AnswerError, Matched, Said, kind_of, read_answer, shown_outline
-from turncheck.engines.http.measuring import Watch
+from turncheck.engines.measuring import Watch
 from turncheck.engines.remote import SlowAnswerError
 from turncheck.messages.errors import EngineError
 from turncheck.web.json_path import PathError
@@ -408,7 +408,7 @@ class BotConversation:
             events=tuple(self._events(text, said)),
             remarks=(said.remark,) if said.remark else (),
             not_reported=dict(self._unseen),
-            measured=None if text is None else self._watch.measured(self._bot),
+            measured=None if text is None else self._watch.measured(self._bot.prices),
         )
 
     def _events(self, text: str | None, said: Said) -> list[Mapping[str, Any]]:

@@ -77,7 +77,7 @@ class BotNlu(Struct, frozen=True):
             turn = self._turn(text)
         event = next((event for event in turn.events if event["event"] == "user"), None)
         if event is None:
-            return Parse(text, PredictedIntent(None, 0.0))
+            return Parse(text, PredictedIntent(None, 0.0), measured=turn.measured)
         found = event["parse_data"]["intent"]
         no_confidence = 0.0 if found["name"] is None else 1.0
         intent = PredictedIntent(found["name"], no_confidence if found["confidence"] is None else found["confidence"])
@@ -85,7 +85,7 @@ class BotNlu(Struct, frozen=True):
             PredictedEntity(one["start"], one["end"], one["entity"], one["value"], NAME)
             for one in event["parse_data"]["entities"]
         )
-        return Parse(text, intent, (intent,), entities)
+        return Parse(text, intent, (intent,), entities, measured=turn.measured)
 
     def _turn(self, text: str) -> Turn:
         turn = self.conversations.conversation(turn_timeout=self.timeout).say(text)
@@ -181,6 +181,7 @@ class BotEngine(Engine):
                 entities={name: found[0] if len(found) == 1 else found for name, found in values.items()},
                 scores={intent.name: intent.confidence for intent in parse.ranking if intent.name},
                 unknown_entities=can.not_found(comparable(entity.name) for entity in case.entities),
+                measured=parse.measured,
             )
 
         try:

@@ -30,6 +30,7 @@ from turncheck.web.addresses import Network
 from turncheck.web.exchange import typed
 
 if TYPE_CHECKING:
+    from turncheck.engines.measuring import Watch
     from turncheck.messages.errors import UserError
     from turncheck.web.timed import Deadline
 
@@ -395,16 +396,24 @@ class RasaClient(RemoteClient):
         return self.call("POST", path, expected, read, list(events), events="NONE", repeatable=False, until=until)
 
     def say(
-        self, sender: str, text: str, *, metadata: Mapping[str, Any] | None = None, until: Deadline | None = None
+        self,
+        sender: str,
+        text: str,
+        *,
+        metadata: Mapping[str, Any] | None = None,
+        until: Deadline | None = None,
+        watch: Watch | None = None,
     ) -> list[Mapping[str, Any]]:
         """Send a message by the REST channel and return the assistant's answers. Never repeated: it changes state.
+
+        ``watch`` measures what it takes.
 
         Raises:
             SlowAnswerError: the deadline has passed.
         """
         path, expected = "/webhooks/rest/webhook", "a list of messages"
         message = {"sender": sender, "message": text} | ({"metadata": dict(metadata)} if metadata else {})
-        return self.call("POST", path, expected, read_messages, message, repeatable=False, until=until)
+        return self.call("POST", path, expected, read_messages, message, repeatable=False, until=until, watch=watch)
 
     # --- how it is asked ----------------------------------------------------------------------------------------------
 
@@ -419,6 +428,7 @@ class RasaClient(RemoteClient):
         events: str | None = None,
         repeatable: bool = True,
         until: Deadline | None = None,
+        watch: Watch | None = None,
     ) -> Read:
         """Ask, and again if that is safe and may help; ``expected`` is, in words, what ``read`` expects of the answer.
 
@@ -431,7 +441,10 @@ class RasaClient(RemoteClient):
             path,
             _shown(path),
             None if json is None else dumps(whole_characters(json), allow_nan=False).encode(),
-            {} if json is None else {"Content-Type": "application/json"},
+            {
+                **({} if json is None else {"Content-Type": "application/json"}),
+                **({} if watch is None else watch.header()),
+            },
             credentials={"Authorization": f"Bearer {access.jwt}"} if access.jwt else {},
             query={
                 **({"include_events": events} if events else {}),
@@ -439,7 +452,11 @@ class RasaClient(RemoteClient):
             },
             repeatable=repeatable,
         )
-        return self._read(self.ask(question, until), question, expected, read)
+        begun = time.monotonic()
+        response = self.ask(question, until)
+        if watch is not None:
+            watch.call(begun, response)
+        return self._read(response, question, expected, read)
 
     def _read(self, response: Response, question: Question, expected: str, read: Callable[[bytes], Read]) -> Read:
         try:

@@ -14,6 +14,7 @@ from turncheck.dialogue.domain import ACTION_VALIDATE_SLOT_MAPPINGS, DialogueDom
 from turncheck.dialogue.events import Event, UserUttered
 from turncheck.engines.base import ask_all
 from turncheck.engines.conversation import CustomAction, Decision, Parse, Turn
+from turncheck.engines.measuring import Watch
 from turncheck.engines.remote import CutError, ServerError, SlowAnswerError
 from turncheck.report.model import EngineInfo
 from turncheck.web.timed import Deadline
@@ -122,11 +123,13 @@ class RasaConversation:
                 return replace(opening, user=text)
         until = self._deadline()
         try:
-            responses = self._client.say(self._sender, text, metadata=metadata, until=until)
+            watch = Watch()
+            responses = self._client.say(self._sender, text, metadata=metadata, until=until, watch=watch)
+            watch.message()  # all of them are in the answer
             said = tuple(
                 {key: value for key, value in response.items() if key != "recipient_id"} for response in responses
             )
-            return self._turn(text, said, until)
+            return replace(self._turn(text, said, until), measured=watch.measured())
         except SlowAnswerError as error:
             return self._too_slow(text, error)
 

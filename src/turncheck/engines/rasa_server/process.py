@@ -37,6 +37,7 @@ from turncheck.project.formats.rasa_nlu_writer import write_nlu_yaml, write_resp
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
+    from turncheck.engines.measuring import Watch
     from turncheck.project.model import Project
     from turncheck.web.timed import Deadline
 
@@ -115,6 +116,7 @@ class RasaPool(RasaClient):
         events: str | None = None,
         repeatable: bool = True,
         until: Deadline | None = None,
+        watch: Watch | None = None,
     ) -> Read:
         """Ask one of the servers, and another if it is gone.
 
@@ -127,7 +129,7 @@ class RasaPool(RasaClient):
             client = self._clients[place]
             try:
                 return client.call(
-                    method, path, expected, read, json, events=events, repeatable=repeatable, until=until
+                    method, path, expected, read, json, events=events, repeatable=repeatable, until=until, watch=watch
                 )
             except ServerError as error:
                 if not isinstance(error, CutError) or self._is_there(client) or not self._lose(place):

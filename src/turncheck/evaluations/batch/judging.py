@@ -6,6 +6,8 @@ from collections import Counter
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, Final
 
+from msgspec import UNSET
+
 from turncheck.clock import seconds_left
 from turncheck.evaluations.resolved import resolved_utterance
 from turncheck.project.batch.model import ExpectedEntity, KnownNames, SuiteCase, comparable
@@ -242,6 +244,7 @@ def judged_case(case: SuiteCase, answer: UtteranceAnswer, names: KnownNames) -> 
         resolved=resolved.digest,
         own=resolved.own,
         shared=resolved.shared,
+        measured=UNSET if answer.measured is None else answer.measured,
     )
 
 

@@ -33,8 +33,8 @@ def _figures(report: Report) -> Iterator[tuple[str, Any]]:
     if report.e2e:
         yield from names_of("e2e", ("passed", "misunderstood", "failed", "skipped"), report.e2e)
         yield from figures_of_report(report, "e2e")
-        yield from figures_of_turns(report)
         yield from _figures_of_commands(report.e2e)
+    yield from figures_of_turns(report)  # sentences and utterances are turns as well
 
 
 def _figures_of_commands(e2e: EndToEnd) -> Iterator[tuple[str, Any]]:

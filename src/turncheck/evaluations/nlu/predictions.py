@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from msgspec import Struct
+from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
 from turncheck.evaluations.nlu.scores import before_fallback, judged_selector
@@ -186,6 +186,7 @@ def judge(
         ),
         neighbours=tuple(model.Neighbour(training=index, similarity=similarity) for index, similarity in neighbours),
         fold=judged.fold,
+        measured=UNSET if parse.measured is None else parse.measured,
     )
 
 

@@ -168,7 +168,7 @@ def _result(test: attempts.RepeatedTest[_Told], why_unclear: str) -> BatchCase:
         words = test.errors_in_words if test.runs else ""
         reason = "; ".join(part for part in (words, error.reason) if part) or None
         return structs.replace(error, reason=reason, repeats=test.repeats())
-    repeats, shown = test.repeats(), test.shown.case
+    repeats, shown, first = test.repeats(), test.shown.case, test.answers[0].answer.case
     words = "" if repeats.outcome == "passed" else test.in_words(why_unclear)
     reason = "; ".join(part for part in (words, shown.reason) if part) or None
-    return structs.replace(shown, passed=test.passes, reason=reason, repeats=repeats)
+    return structs.replace(shown, passed=test.passes, reason=reason, repeats=repeats, measured=first.measured)

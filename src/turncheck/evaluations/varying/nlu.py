@@ -7,6 +7,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import UNSET, UnsetType
+from msgspec.structs import replace
 
 from turncheck.comparison.repeats import typical_rate
 from turncheck.engines.conversation import Parse, PredictedIntent
@@ -198,7 +199,7 @@ def _shown(example: Example, test: RepeatedTest[Parse], *, is_over: bool) -> Par
     ``is_over``: whether it was asked as often as it may be; else one without an answer counts as not asked.
     """
     if test.runs and not test.is_broken:
-        return test.shown
+        return replace(test.shown, measured=test.answers[0].answer.measured)
     left_out = next((run.answer for run in test.answers if run.sign == "left out"), None)
     return left_out or (_not_understood(example) if is_over or test.is_broken else None)
 

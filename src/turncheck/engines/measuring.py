@@ -1,25 +1,20 @@
-"""What a turn took: the bot's own milliseconds, the tokens that it says, and the trace that its calls belong to."""
+"""What a turn took: the assistant's own milliseconds, its tokens, and the trace that its calls belong to."""
 
 from __future__ import annotations
 
 import secrets
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 
 from turncheck.report.measured import MeasuredTurn
-from turncheck.web.json_path import JsonPath, PathError
+from turncheck.settings.bot_usage import NO_PRICES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from turncheck.engines.remote import Response
-    from turncheck.settings.bot import Bot
+    from turncheck.settings.bot_usage import Prices
 
 TRACE_HEADER: Final = "traceparent"
-_MOST_TOKENS: Final = 10**9
-"""No turn takes more: a larger number is something else."""
-_LONGEST_MODEL: Final = 200
 
 
 # What an answer says of its tokens.
@@ -48,52 +43,6 @@ NO_USAGE: Final = Usage()
 
 def _sum(one: int | None, other: int | None) -> int | None:
     return other if one is None else one if other is None else one + other
-
-
-def read_usage(bot: Bot, answer: Any) -> Usage:
-    """Read what an answer took. What is not a number of tokens is no error of the bot: it is not known then."""
-    shape = bot.usage
-    if shape is None or answer is None:
-        return NO_USAGE
-    faults: list[str] = []
-    tokens = []
-    for name, path in (("input", shape.input), ("output", shape.output)):
-        values = [value for value in _found(path, answer) if value is not None]
-        numbers = [_tokens(value) for value in values]
-        known = [number for number in numbers if number is not None]
-        if path is not None and len(known) < len(numbers):
-            wrong = values[numbers.index(None)]
-            faults.append(f"`{name}: {path.text}` under `usage` ({path.location}) had {_what(wrong)}")
-        is_known = bool(known) and len(known) == len(numbers) and sum(known) <= _MOST_TOKENS
-        tokens.append(sum(known) if is_known else None)
-    model = next((value for value in _found(shape.model, answer) if isinstance(value, str)), "")
-    return Usage(tokens[0], tokens[1], model[:_LONGEST_MODEL], tuple(faults))
-
-
-def _found(path: JsonPath | None, answer: Any) -> Iterator[Any]:
-    try:
-        yield from () if path is None else (value for _, value in path.found(answer))
-    except PathError:
-        return
-
-
-def _tokens(value: Any) -> int | None:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= _MOST_TOKENS:
-        return None
-    return int(value) if value == int(value) else None
-
-
-def _what(value: Any) -> str:
-    """Say what is there in place of tokens, without showing it."""
-    match value:
-        case bool():
-            return "a truth value"
-        case int() | float():
-            return "a negative number" if value < 0 else "a fraction" if value <= _MOST_TOKENS else "a huge number"
-        case str():
-            return "a text"
-        case _:
-            return "a list" if isinstance(value, list) else "a map"
 
 
 # A turn in progress.
@@ -135,7 +84,7 @@ class Watch:
         self._first = after if self._first is None else self._first
         self._last = max(after, self._last or 0.0)
 
-    def measured(self, bot: Bot) -> MeasuredTurn:
+    def measured(self, prices: Prices = NO_PRICES) -> MeasuredTurn:
         """Return what the turn took."""
         usage = self.usage
         tokens_in, tokens_out = (None, None) if usage.faults else (usage.tokens_in, usage.tokens_out)
@@ -144,7 +93,7 @@ class Watch:
             ms=_milliseconds(self._last),
             tokens_in=tokens_in,
             tokens_out=tokens_out,
-            cost=bot.prices.cost(usage.model, tokens_in, tokens_out),
+            cost=prices.cost(usage.model, tokens_in, tokens_out),
             trace=self.trace,
         )
 
