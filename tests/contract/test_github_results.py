@@ -16,7 +16,8 @@ from fake_results import JOB, RUN, SIGNATURE, TOKEN, FakeResults
 from golden_texts import Golden
 from node_tools import node_folder, npm_package
 
-from turncheck.ci.github.results_service import BLOCK, NoService, ResultsService, find_service, names_beside
+from turncheck.ci.github.results_host import BLOCK, NoService
+from turncheck.ci.github.results_service import ResultsService, find_service, names_beside
 from turncheck.ci.rest import RestError, RetryBudget
 
 FILES = [("report.json", b'{"a": 1}'), ("rasa/intent_report.json", b"{}")]

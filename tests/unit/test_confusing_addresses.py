@@ -25,7 +25,8 @@ from urllib3.util import parse_url
 from turncheck.ci.azure.host import AzureClient
 from turncheck.ci.bitbucket.host import BitbucketClient
 from turncheck.ci.github.client import GitHubClient
-from turncheck.ci.github.results_service import NoService, ResultsService, find_service
+from turncheck.ci.github.results_host import NoService
+from turncheck.ci.github.results_service import ResultsService, find_service
 from turncheck.ci.gitlab.host import GitLabClient
 from turncheck.ci.hosts import OF_CODE, find_host
 from turncheck.ci.rest import RestError, RetryBudget

@@ -80,7 +80,7 @@ def workflow(bot: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iter
     for name, value in given.items():
         monkeypatch.setenv(name, value)
     monkeypatch.setattr("turncheck.ci.rest._ATTEMPTS", 1)
-    monkeypatch.setattr("turncheck.ci.github.results_service._ATTEMPTS", 1)
+    monkeypatch.setattr("turncheck.ci.github.results_host._ATTEMPTS", 1)
     before = dict(os.environ)
     yield tmp_path
     os.environ.clear()  # the action takes the secrets out of its environment
@@ -115,7 +115,7 @@ LAYERS = (
     "turncheck.conclude.compare",
     "turncheck.render.outputs.render_documents",
     "turncheck.web.exchange._sent",
-    "turncheck.ci.github.results_service.ResultsService._send",
+    "turncheck.ci.github.results_host.ResultsHost._send",
 )
 
 

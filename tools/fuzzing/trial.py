@@ -71,7 +71,7 @@ def without_network() -> Iterator[None]:
         for name, instead in (("socket.socket.connect", refused), ("socket.getaddrinfo", unknown)):
             stack.enter_context(patch(name, instead))
         stack.enter_context(patch("turncheck.ci.rest.RetryBudget.wait", lambda *_: True))
-        for module in ("rest", "github.results_service"):
+        for module in ("rest", "github.results_host"):
             stack.enter_context(patch(f"turncheck.ci.{module}._ATTEMPTS", 2))
         stack.enter_context(patch("turncheck.engines.action_server.server._DYING_SECONDS", 0.0))
         stack.enter_context(patch("turncheck.web.timed.Limit", _NoLimit))

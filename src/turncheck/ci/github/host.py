@@ -22,7 +22,8 @@ from turncheck.ci.github.context import (
     read_context,
     target_of_number,
 )
-from turncheck.ci.github.results_service import NoService, ResultsService, find_service
+from turncheck.ci.github.results_host import NoService
+from turncheck.ci.github.results_service import ResultsService, find_service
 from turncheck.ci.github.runner import Runner
 from turncheck.ci.github.stored_reports import WorkflowRuns, base_of, is_between, merge_base, paths_of, read_run
 from turncheck.ci.rest import ASKING, PUBLISHING, RestError, RetryBudget
