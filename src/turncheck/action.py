@@ -19,6 +19,7 @@ from turncheck.publishing.other_run import RunReader
 from turncheck.publishing.publish import Publishing, PublishTarget, publish, result_of, result_of_any, result_of_several
 from turncheck.render.sinks.commands import command
 from turncheck.run.inputs import NONE_PRECOMPUTED, PrecomputedAnswers
+from turncheck.run.kept_cache import cache_of_host
 from turncheck.run.prepare import Prepared, baseline_finder, later_baseline_finder, prepare
 from turncheck.run.run import run_and_conclude
 from turncheck.run.several import Chosen, SeveralRuns, choose
@@ -65,7 +66,12 @@ def run_action(environment: MutableMapping[str, str], write: Callable[[str], obj
         context = read_context(variables)
         if run_id := _run_to_publish(given, context):
             return _publish_run(run_id, given, context, variables, write)
-        return _measure(given, context, variables, write)
+        _refuse_untrusted(context)
+        for words in context.troubles if context is not None else ():
+            write(command("warning", words, title="turncheck") + "\n")
+        screen = Console(stream=sys.stdout)
+        with cache_of_host(given, variables, screen, write) as settings:
+            return _measure(settings, variables, screen, write)
     except UserError as error:
         # Publishing needs a result; without one the log and the annotation are the only places to speak.
         write(_error(str(error), error.location))
@@ -77,20 +83,17 @@ def run_action(environment: MutableMapping[str, str], write: Callable[[str], obj
         return EXIT_NOT_DONE
 
 
-def _measure(
-    overrides: Mapping[str, Any],
-    context: GitHubContext | None,
-    variables: Mapping[str, str],
-    write: Callable[[str], object],
-) -> int:
+def _refuse_untrusted(context: GitHubContext | None) -> None:
     if context is not None and context.event_name == "pull_request_target":
         raise UserError(
             "on `pull_request_target` the pull request's files would be used with a token that may write",
             hint="Use `pull_request`, and for forks a second workflow on `workflow_run` (docs/github.md).",
         )
-    for trouble in context.troubles if context is not None else ():
-        write(command("warning", trouble, title="turncheck") + "\n")
-    screen = Console(stream=sys.stdout)
+
+
+def _measure(
+    overrides: Mapping[str, Any], variables: Mapping[str, str], screen: Console, write: Callable[[str], object]
+) -> int:
     if "shard" in overrides and "shards" in overrides:
         raise UserError("`shard` measures, `shards` merges", hint="Give one of the two.")
     if (chosen := choose(overrides)) is not None:

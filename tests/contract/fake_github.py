@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 from urllib.parse import unquote
 
+from fake_caches import FakeCaches
 from fake_host import Answer, FakeHost, Seen, files_in, serve, tip_of
 from github_shapes import REPOSITORY, artifact, check_run, comment, commit, comparison, pull, shape, user, workflow_run
 
@@ -78,6 +79,8 @@ class FakeGitHub(FakeHost):
         self.history: list[str] = []
         """The commits of the base branch, newest first."""
         self.merge_bases: dict[tuple[str, str], str] = {}
+        self.caches = FakeCaches()
+        """What the results service keeps for this repository."""
         self.locked: set[int] = set()
         self.blob_log: list[Seen] = []
 
@@ -308,6 +311,11 @@ def _runs(fake: FakeGitHub, seen: Seen, match: re.Match[str]) -> Answer:
         if name in seen.query:
             found = [one for one in found if one[key] == seen.query[name]]
     return fake.page(seen, sorted(found, key=lambda one: -one["id"]), "workflow_runs")
+
+
+@route("GET", rf"{_REPO}/actions/caches")
+def _caches(fake: FakeGitHub, seen: Seen, match: re.Match[str]) -> Answer:
+    return fake.page(seen, fake.caches.listed(seen.query.get("key", ""), seen.query.get("ref")), "actions_caches")
 
 
 @route("GET", rf"{_REPO}/actions/runs/(\d+)")

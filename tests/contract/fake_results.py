@@ -14,10 +14,12 @@ import threading
 from dataclasses import dataclass, field
 from typing import Any
 
+from fake_caches import CACHE_SERVICE, FakeCaches
 from fake_host import Answer, Seen, Trouble, serve
 
 RUN, JOB = "run-7e57", "job-4b0b"
 SIGNATURE = "s3cr3t/sig+nature="
+_QUOTED = SIGNATURE.replace("+", "%2B").replace("=", "%3D")
 _SERVICE = "/twirp/github.actions.results.api.v1.ArtifactService/"
 
 
@@ -45,10 +47,12 @@ class FakeResults:
         self.url = f"http://127.0.0.1:{self._service.server_address[1]}"
         self.storage = f"http://127.0.0.1:{self._storage.server_address[1]}"
         self.lock = threading.RLock()
+        self.caches = FakeCaches()
         self.reset()
 
     def reset(self) -> None:
         """Forget everything."""
+        self.caches.reset()
         self.uploads: dict[str, _Upload] = {}
         self.artifacts: dict[str, bytes] = {}
         self.wanted: dict[str, dict[str, Any]] = {}
@@ -78,6 +82,8 @@ class FakeResults:
                 return trouble
             if seen.headers.get("authorization") != f"Bearer {TOKEN}":
                 return _refuse(401, "unauthenticated", "no or another token")
+            if seen.path.startswith(CACHE_SERVICE) and isinstance(seen.body, dict):
+                return self.caches.call(seen.path[len(CACHE_SERVICE) :], seen.body, self.storage, _QUOTED)
             if not seen.path.startswith(_SERVICE) or seen.method != "POST" or not isinstance(seen.body, dict):
                 return _refuse(404, "bad_route", "no such call")
             ids = (seen.body.get("workflow_run_backend_id"), seen.body.get("workflow_job_run_backend_id"))
@@ -110,7 +116,7 @@ class FakeResults:
             return _refuse(409, "already_exists", "an artifact with this name already exists on the workflow run")
         self.uploads[name] = _Upload(name, body)
         number = len(self.uploads) - 1
-        signed = f"{self.storage}/blob/{number}?sv=2026&sig={SIGNATURE.replace('+', '%2B').replace('=', '%3D')}"
+        signed = f"{self.storage}/blob/{number}?sv=2026&sig={_QUOTED}"
         return Answer(200, {"ok": True, "signed_upload_url": signed})
 
     def _finalize(self, body: dict[str, Any]) -> Answer:
@@ -132,6 +138,8 @@ class FakeResults:
                 return trouble
             if "authorization" in seen.headers or seen.query.get("sig") != SIGNATURE:
                 return Answer(403, content=b"<Error><Code>AuthenticationFailed</Code></Error>")
+            if seen.path.startswith("/cache/"):
+                return self.caches.store(seen)
             upload = list(self.uploads.values())[int(seen.path.rpartition("/")[2])]
             body = seen.body or b""
             if "content-length" not in seen.headers or not re.fullmatch(

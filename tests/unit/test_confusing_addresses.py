@@ -466,7 +466,7 @@ def test_no_token_goes_on_to_another_server_that_an_answer_names(address: str, o
     client = CLIENTS["Bitbucket"](f"http://{two.place(two.good)}")
 
     with pytest.raises(RestError, match="continues on another host" if outcome != GOOD else "cannot be reached"):
-        list(client.pages("/x", dict[str, Any], key="values"))
+        list(client.pages("/x", dict[str, Any], listed="values"))
 
     assert two.evil.reached == []
 

@@ -11,7 +11,7 @@ import re
 from abc import abstractmethod
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Final, Protocol, Self
+from typing import TYPE_CHECKING, BinaryIO, ClassVar, Final, Protocol, Self
 
 from msgspec import Struct
 
@@ -282,6 +282,26 @@ class Artifacts(Protocol):
         """
 
 
+class HostCache(Protocol):
+    """Keeps archives of cache entries between the runs of a repository, each under a key; none is ever changed.
+
+    ``signed``: whether an entry counts only with the signature of a secret, whoever wrote it. Methods raise
+    :class:`HostError`.
+    """
+
+    def restore(self, prefix: str, file: BinaryIO, *, signed: bool) -> str | None:
+        """Write the newest archive whose key begins so into a file, and return its key; ``None`` if there is none.
+
+        Without signatures, it is one that no change can have written.
+        """
+
+    def saves(self, *, signed: bool) -> bool:
+        """Whether what this run trained is of use to later ones."""
+
+    def save(self, key: str, chunks: Iterable[bytes]) -> bool:
+        """Keep an archive, and return whether it is new; another job may have kept one under this key."""
+
+
 class Check(Struct, frozen=True):
     """A verdict on a commit, with annotations; ``text`` is Markdown, ``key`` distinguishes assistants.
 
@@ -403,6 +423,10 @@ class Host:
     def artifacts(self, write: Callable[[str], object]) -> Artifacts | str:  # noqa: ARG002
         """Return the store of artifacts, or what to do instead; ``write`` prints to the log."""
         return "no artifact: there is no place for one here"
+
+    def cache(self, write: Callable[[str], object]) -> HostCache | str:  # noqa: ARG002
+        """Return the host's cache, or what to do instead, "" if nothing; ``write`` prints to the log."""
+        return ""
 
     def check(self, check: Check) -> Checked:  # noqa: ARG002
         """Publish a verdict and its annotations on a commit."""

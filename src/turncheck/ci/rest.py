@@ -255,30 +255,30 @@ class RestClient:
         return self._as(kind, self._json(request)[0], request)
 
     def pages(
-        self, path: str, kind: type[_Kind], *, key: str | None = None, needs: str | None = None, **parameters: Any
+        self, path: str, kind: type[_Kind], *, listed: str | None = None, needs: str | None = None, **parameters: Any
     ) -> Iterator[_Kind]:
-        """Return every item of a list, page after page; ``key`` where the list is in an object.
+        """Return every item of a list, page after page; ``listed`` where the list is in an object.
 
         Raises:
             RestError: as :meth:`get`; also for an answer that is not a list.
         """
-        return self._pages(self._request("GET", path, parameters, needs=needs), kind, key, _MOST_PAGES)
+        return self._pages(self._request("GET", path, parameters, needs=needs), kind, listed, _MOST_PAGES)
 
     def comments(
-        self, path: str, kind: type[_Kind], *, key: str | None = None, needs: str | None = None, **parameters: Any
+        self, path: str, kind: type[_Kind], *, listed: str | None = None, needs: str | None = None, **parameters: Any
     ) -> Iterator[_Kind]:
         """Return every comment of a list, as :meth:`pages`: one's own are among the first ones, and nobody reads more.
 
         Raises:
             RestError: as :meth:`pages`; also for more than 100 pages.
         """
-        return self._pages(self._request("GET", path, parameters, needs=needs), kind, key, _MOST_PAGES_OF_COMMENTS)
+        return self._pages(self._request("GET", path, parameters, needs=needs), kind, listed, _MOST_PAGES_OF_COMMENTS)
 
-    def _pages(self, request: Request, kind: type[_Kind], key: str | None, most: int) -> Iterator[_Kind]:
+    def _pages(self, request: Request, kind: type[_Kind], listed: str | None, most: int) -> Iterator[_Kind]:
         seen = {request.url}
         while True:
             page, url = self._json(request)
-            items = page.get(key) if key is not None and isinstance(page, dict) else page
+            items = page.get(listed) if listed is not None and isinstance(page, dict) else page
             if not isinstance(items, list):
                 raise RestError(f"{self.host}'s answer to {request.called} is not a list")
             for item in items:

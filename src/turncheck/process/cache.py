@@ -114,7 +114,7 @@ class Cache:
     def trim(self, most: int = MOST_BYTES) -> None:
         """Remove the least recently used entries until all together are at most ``most`` bytes."""
         entries = []
-        for path in self._entries():
+        for path in entries_in(self.folder):
             with suppress(OSError):
                 stat = path.lstat()
                 entries.append((stat.st_mtime, stat.st_size, path))
@@ -142,10 +142,6 @@ class Cache:
             words = ", ".join(count(number, kind, _SEVERAL.get(kind)) for kind, number in sorted(found.items()))
             said.append(f"Unchanged, and taken from the cache: {words}.")
         return said
-
-    def _entries(self) -> Iterator[Path]:
-        """Yield all entries of folders that can be read."""
-        return (path for folder in _listed(self.folder) for path in _listed(folder) if path.suffix == _SUFFIX)
 
     def _path(self, key: str) -> Path:
         return self.folder / key[:2] / f"{key}{_SUFFIX}"
@@ -189,6 +185,11 @@ class RunCache(Cache):
     def notes(self) -> list[str]:
         """Return nothing: it is no news that a run remembers what it did."""
         return []
+
+
+def entries_in(folder: Path) -> Iterator[Path]:
+    """Yield all entries below a folder, of folders that can be read."""
+    return (path for below in _listed(folder) for path in _listed(below) if path.suffix == _SUFFIX)
 
 
 def _listed(folder: Path) -> list[Path]:

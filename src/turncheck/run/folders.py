@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import pwd
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from turncheck.ci.git import Checkout, GitError, find_checkout
 from turncheck.ci.hosts import find_host
@@ -102,13 +102,16 @@ def _read_folder_around(path: Path, read: Iterable[Path | str]) -> Path | None:
     return next((folder for folder in folders if real.is_relative_to(os.path.realpath(folder))), None)
 
 
+OFF: Final = "off"
+
+
 def cache_of(settings: Settings, host: Host, project: Path, environment: Mapping[str, str]) -> Cache | None:
     """Return the cache of a run; ``None`` if nothing may be kept.
 
     Raises:
         UserError: a change could have written to its folder, or the key of the cache cannot be used.
     """
-    folder = None if not settings.cache or host.run.of_a_fork else _named_folder(settings, environment)
+    folder = None if settings.cache == OFF or host.run.of_a_fork else _named_folder(settings, environment)
     if folder is None:
         return None
     _ensure_out_of_reach(folder, project, host.run.workspace)

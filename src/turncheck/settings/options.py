@@ -23,6 +23,7 @@ from turncheck.settings.parsers import (
     parse_shard,
     read_addresses,
     read_artifact_name,
+    read_cache,
     read_day,
     read_engine,
     read_evaluations,
@@ -173,10 +174,11 @@ class Settings:
         engine="embedded",
         functions="run and parse",
     )
-    cache: bool = WORK(
-        True,
-        read_switch,
-        "reuse what has not changed since earlier runs: trained models and folds",
+    cache: str = WORK(
+        AUTO,
+        read_cache,
+        "reuse what has not changed since earlier runs, trained models and folds: auto (in the action from GitHub's"
+        " cache, unless `cache-folder` is given) or off",
         file_key=False,
         switch=True,
     )

@@ -74,6 +74,15 @@ def read_switch(value: Any) -> bool:
     raise ValueError("expected true or false")
 
 
+def read_cache(value: Any) -> str:
+    """Take auto or off; a switch, which it was at first, is on or off."""
+    text = "auto" if value is True else "off" if value is False else read_text(value).strip().lower()
+    words = {"auto": "auto", "true": "auto", "off": "off", "false": "off"}
+    if text not in words:
+        raise WrongWordError(not_one_of(text, ("auto", "off")))
+    return words[text]
+
+
 def read_switch_or_folder(value: Any) -> bool | str:
     """Take true, false or a folder."""
     if isinstance(value, bool) or (isinstance(value, str) and value.strip().lower() in {"true", "false", ""}):

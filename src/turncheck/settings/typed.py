@@ -72,7 +72,7 @@ class RunSettings(GateSettings, EngineSettings, total=False):
     evaluations: Words
     folds: int
     workers: int
-    cache: bool
+    cache: bool | str
     cache_folder: AnyPath
     cache_key: str
     slot_order: str

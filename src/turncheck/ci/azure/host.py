@@ -182,7 +182,7 @@ class AzureRepository:
             self.client.download(path, file, limit, needs=_NEEDS_CODE, **content, **state)
 
         listed = self.client.pages(
-            path, _Item, key="value", needs=_NEEDS_CODE, scopePath="/", recursionLevel="full", **state
+            path, _Item, listed="value", needs=_NEEDS_CODE, scopePath="/", recursionLevel="full", **state
         )
         files = (
             Listed(item.path, is_link=item.is_sym_link, left_out=item.git_object_type == "commit")
@@ -208,7 +208,7 @@ class PullRequestThreads:
         self._status = _RESOLVED if resolved else _ACTIVE
 
     def all(self) -> Iterator[Written]:
-        listed = self._client.comments(self._path, _Thread, key="value", needs=_NEEDS, **{"api-version": VERSION})
+        listed = self._client.comments(self._path, _Thread, listed="value", needs=_NEEDS, **{"api-version": VERSION})
         for thread in listed:
             first = thread.comments[0] if thread.comments else None
             if first is not None and not thread.is_deleted and not first.is_deleted:
@@ -344,7 +344,7 @@ class BranchBuilds:
         return earlier_reports.download_reports(self.client, self._artifacts_of(build), needs=_NEEDS_BUILDS, **wanted)
 
     def _asked(self, path: str, kind: type[_Kind], needs: str, **wanted: Any) -> Iterator[_Kind]:
-        return self.client.pages(path, kind, key="value", needs=needs, **wanted, **{"api-version": _VERSION})
+        return self.client.pages(path, kind, listed="value", needs=needs, **wanted, **{"api-version": _VERSION})
 
 
 # The addresses of a repository's pages on Azure DevOps.

@@ -239,7 +239,7 @@ class BitbucketRepository:
             self.client.download(f"{path}/{quote(name, errors='replace')}", file, limit, needs=_NEEDS_REPORTS)
 
         entries = self.client.pages(
-            f"{path}/", _Entry, key="values", needs=_NEEDS_REPORTS, max_depth=_DEEPEST, pagelen=BATCH
+            f"{path}/", _Entry, listed="values", needs=_NEEDS_REPORTS, max_depth=_DEEPEST, pagelen=BATCH
         )
         return single_files((one for entry in entries if (one := entry.listed()) is not None), fetch)
 
@@ -279,7 +279,7 @@ class PullRequestComments:
         self._path = path
 
     def all(self) -> Iterator[Written]:
-        listed = self._client.comments(self._path, _Comment, key="values", needs=_NEEDS_COMMENTS, pagelen=BATCH)
+        listed = self._client.comments(self._path, _Comment, listed="values", needs=_NEEDS_COMMENTS, pagelen=BATCH)
         return (_written(comment) for comment in listed if not comment.deleted)
 
     def post(self, body: str) -> Written:

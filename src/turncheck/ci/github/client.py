@@ -52,14 +52,14 @@ class GitHubClient(rest.RestClient):
         return {"X-GitHub-Api-Version": "2022-11-28", **super().credentials()}
 
     def pages(
-        self, path: str, kind: type[_Kind], *, key: str | None = None, needs: str | None = None, **parameters: Any
+        self, path: str, kind: type[_Kind], *, listed: str | None = None, needs: str | None = None, **parameters: Any
     ) -> Iterator[_Kind]:
-        """Return every item of a list, page after page as ``Link`` names them; ``key`` where the list is in an object.
+        """Return every item of a list, page after page as ``Link`` names them; ``listed`` where it is in an object.
 
         Raises:
             RestError: as :meth:`get`; also for an answer that is not a list.
         """
-        return super().pages(path, kind, key=key, needs=needs, per_page=rest.PER_PAGE, **parameters)
+        return super().pages(path, kind, listed=listed, needs=needs, per_page=rest.PER_PAGE, **parameters)
 
     def message_of(self, document: Any) -> str:
         if not isinstance(document, dict):
@@ -292,7 +292,7 @@ def _create(client: GitHubClient, repository: str, check: CheckRun, body: dict[s
 
 def _find(client: GitHubClient, repository: str, check: CheckRun) -> Check | None:
     path = f"/repos/{repository}/commits/{check.commit}/check-runs"
-    listed = client.pages(path, Check, key="check_runs", needs=NEEDS, check_name=check.name, filter="all")
+    listed = client.pages(path, Check, listed="check_runs", needs=NEEDS, check_name=check.name, filter="all")
     return next((one for one in listed if one.external_id == check.identity), None)
 
 

@@ -12,6 +12,7 @@ from turncheck.ci import host
 from turncheck.ci.base_files import files_by_api
 from turncheck.ci.comment import StickyComment
 from turncheck.ci.earlier_reports import CachedRuns, Reports
+from turncheck.ci.github.cache_service import KeptEntries, find_cache_service
 from turncheck.ci.github.client import MOST, CheckAnnotation, CheckRun, GitHubClient, post_check_run
 from turncheck.ci.github.code_scanning import upload
 from turncheck.ci.github.context import (
@@ -25,7 +26,15 @@ from turncheck.ci.github.context import (
 from turncheck.ci.github.results_host import NoService
 from turncheck.ci.github.results_service import ResultsService, find_service
 from turncheck.ci.github.runner import Runner
-from turncheck.ci.github.stored_reports import WorkflowRuns, base_of, is_between, merge_base, paths_of, read_run
+from turncheck.ci.github.stored_reports import (
+    WorkflowRuns,
+    base_of,
+    default_branch,
+    is_between,
+    merge_base,
+    paths_of,
+    read_run,
+)
 from turncheck.ci.rest import ASKING, PUBLISHING, RestError, RetryBudget
 from turncheck.comparison.model import Missing, Unreachable
 from turncheck.messages.errors import UserError
@@ -41,6 +50,8 @@ if TYPE_CHECKING:
 
 _CHECK_OF_A_FORK: Final = f"turncheck ({MEASURED_BY})"
 """One that is required does not begin so: GitHub counts a neutral check as passed, so nothing in it is the fork's."""
+_OF_BRANCHES: Final = frozenset({"push", "schedule", "workflow_dispatch"})
+"""Events whose runs measure the branch itself: others may run on the default branch and check out a change."""
 _NO_TOKEN: Final = "there is no token to write it with"  # noqa: S105 - a reason
 
 
@@ -223,6 +234,17 @@ class GitHub(Runner):
             return service.reason
         service.patience = self._publishing
         return _RunArtifacts(service, self.context.run_url)
+
+    def cache(self, write: Callable[[str], object]) -> KeptEntries | str:
+        """Return the cache that the runs of the repository share; secrets are masked in the log."""
+        service = find_cache_service(self.variables, lambda secret: write(command("add-mask", secret) + "\n"))
+        if isinstance(service, NoService):
+            return service.reason
+        context = self.context
+        branch = default_branch(context)
+        ref = f"refs/heads/{branch}" if branch else ""
+        measures_it = context.event_name in _OF_BRANCHES and context.ref == ref and not self.run.of_a_change
+        return KeptEntries(service, self._client(service.patience), context.repository, ref, measures_it)
 
     def check(self, check: host.Check) -> host.Checked:
         if self._writing_client is None or check.commit is None:

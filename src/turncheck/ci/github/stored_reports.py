@@ -182,7 +182,7 @@ class WorkflowRuns:
         if self.workflow is not None:
             path += f"/workflows/{PurePosixPath(self.workflow).name}"
         wanted = {"status": "completed", "exclude_pull_requests": "true", **wanted}
-        listed = self.client.pages(f"{path}/runs", WorkflowRun, key="workflow_runs", needs=NEEDS, **wanted)
+        listed = self.client.pages(f"{path}/runs", WorkflowRun, listed="workflow_runs", needs=NEEDS, **wanted)
         for run in islice(listed, earlier_reports.MOST_RUNS):
             of_it = run.event in MEASURES_THE_COMMIT and _is_of_branch(run, name)
             if of_it and (self.own_run is None or run.id < self.own_run):
@@ -207,7 +207,7 @@ def artifacts_of_run(client: GitHubClient, repository: str, run_id: int | str) -
         RestError: they cannot be listed.
     """
     path = f"/repos/{repository}/actions/runs/{run_id}/artifacts"
-    return sorted(client.pages(path, Artifact, key="artifacts", needs=NEEDS), key=lambda page: -page.id)
+    return sorted(client.pages(path, Artifact, listed="artifacts", needs=NEEDS), key=lambda page: -page.id)
 
 
 def read_artifact(client: GitHubClient, repository: str, artifact: int | str) -> list[StoredReport]:
