@@ -207,5 +207,5 @@ def test_a_command_goes_without_the_usual_folder_and_refuses_a_named_one(
     with pytest.raises(UserError) as refused:
         cache_of_command(replace(settings, cache_folder=str(folder / "turncheck")), variables, Console())
     golden(refused.value)
-    assert cache_of_command(replace(settings, cache=False), variables, Console()) is None
+    assert cache_of_command(replace(settings, cache="off"), variables, Console()) is None
     assert not capsys.readouterr().err

@@ -174,7 +174,7 @@ class Settings:
         engine="embedded",
         functions="run and parse",
     )
-    cache: str = WORK(
+    cache: bool | str = WORK(
         AUTO,
         read_cache,
         "reuse what has not changed since earlier runs, trained models and folds: auto (in the action from GitHub's"
