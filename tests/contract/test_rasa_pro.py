@@ -126,3 +126,12 @@ def test_a_model_that_wavers_is_flaky_and_one_that_forgot_a_flow_has_regressed(b
     code, told, report = run(bot, rasa, "--baseline", str(base), out="broken")
     assert (code, runs_of(cases_of(report)["a known customer books a haircut"]).outcome) == (1, "regressed")
     assert f"'{HAIRCUT}' is understood as clarify; on the base as 'start flow book_appointment'" in told
+
+
+def test_a_dialogue_understanding_test_among_the_cases_is_not_run_as_one(bot: Path, rasa: FakeRasaPro) -> None:
+    shutil.copy(bot / "dialogue_understanding_tests" / "booking.yml", bot / "tests" / "booking.yml")
+    _, _, report = run(bot, rasa)
+    outcomes = {name: case.outcome for name, case in cases_of(report).items()}
+    assert outcomes["a question in between"] == outcomes["service and day in one sentence"] == "skipped"
+    assert outcomes["when it is open"] == "passed"
+    assert "rasa test du" in (cases_of(report)["a question in between"].reason or "")

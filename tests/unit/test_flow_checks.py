@@ -37,7 +37,7 @@ FAULTS: dict[str, tuple[list[Edit], str]] = {
             (
                 "data/patterns.yml",
                 "flows:",
-                "flows:\n  opening_hours:\n    description: Hours.\n    steps: [{noop: true}]",
+                "flows:\n  opening_hours:\n    description: Hours.\n    steps: [{action: utter_booked}]",
             )
         ],
         "data/patterns.yml:2:3",
@@ -58,7 +58,7 @@ FAULTS: dict[str, tuple[list[Edit], str]] = {
             (
                 F,
                 "      - action: utter_opening_hours",
-                "      - action: utter_opening_hours\n        next: END\n      - noop: true",
+                "      - action: utter_opening_hours\n        next: END\n      - noop: true\n        next: END",
             )
         ],
         "data/flows.yml:50:9",
@@ -74,7 +74,13 @@ FAULTS: dict[str, tuple[list[Edit], str]] = {
         "data/flows.yml:45:3",
     ),
     "flow-endless-loop": (
-        [(F, "      - action: utter_opening_hours", "      - noop: true\n      - link: opening_hours")],
+        [
+            (
+                F,
+                "      - action: utter_opening_hours",
+                "      - noop: true\n        next: again\n      - id: again\n        link: opening_hours",
+            )
+        ],
         "data/flows.yml:48:9",
     ),
     "flow-else-missing": (
@@ -115,6 +121,28 @@ FAULTS: dict[str, tuple[list[Edit], str]] = {
     "flow-response-unused": (
         [(D, "  utter_booked:", "  utter_spare:\n    - text: So\n  utter_booked:")],
         "domain.yml:63:3",
+    ),
+    "flow-question-twice": (
+        [(D, "  - action_cancel\n", "  - action_cancel\n  - action_ask_day\n")],
+        "data/flows.yml:8:9",
+    ),
+    "flow-link-refused": (
+        [
+            (
+                F,
+                "      - action: utter_opening_hours",
+                "      - action: utter_opening_hours\n      - call: cancel_appointment",
+            )
+        ],
+        "data/flows.yml:43:15",
+    ),
+    "flow-persisted-refused": (
+        [(F, "    description: Tell when", "    persisted_slots:\n      - day\n    description: Tell when")],
+        "data/flows.yml:47:9",
+    ),
+    "flow-server-undefined": (
+        [(F, "      - action: utter_opening_hours", "      - call: hours\n        mcp_server: calendar")],
+        "data/flows.yml:49:21",
     ),
     "flow-policy-missing": ([(C, "  - name: FlowPolicy", "  - name: RulePolicy")], "config.yml:8:1"),
     "flow-model-group-undefined": ([(E, "- id: commands", "- id: command")], "config.yml:7:20"),

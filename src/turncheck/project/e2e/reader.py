@@ -33,6 +33,9 @@ class Values(Struct, frozen=True):
 
 REPEATED: Final = "repeated test case"
 """What the finding on two cases of one name is about: only results by name need different ones."""
+_OF_UNDERSTANDING: Final = (
+    "`rasa test du` runs dialogue understanding tests, and `report import` reads its results"
+)
 UNKNOWN: Final = "unknown key"
 """What the finding on a key is about that no version known here has, and that is like none."""
 Named = dict[str, Values]
@@ -152,10 +155,12 @@ class FileReader(Struct):
         used = self._names(node, "fixtures", fixtures)
         self.used.update(used)
         case_metadata = self._metadata(node, metadata)
+        turns = self._turns(steps, metadata, case_metadata)
+        commands = [command.location for turn in turns for command in turn.commands]
         case = model.E2ECase(
             name=name,
             location=node.location,
-            turns=self._turns(steps, metadata, case_metadata),
+            turns=turns,
             fixtures=tuple(used),
             slots={slot: value for fixture in used for slot, value in fixtures[fixture].content.items()},
             filled=tuple(
@@ -165,6 +170,7 @@ class FileReader(Struct):
             ),
             stubs=None if stubs is None else _stubs_of(name, stubs),
             source=[step.data for step in steps],
+            not_judged=model.NotJudged(_OF_UNDERSTANDING, commands[0]) if commands else None,
         )
         if case.expects_nothing:
             self._fault(f"The test case '{case.name}' expects nothing.", case.location, severity="warning")

@@ -300,6 +300,41 @@ _OF_NAMES: Final = (
     ),
 )
 
+_REFUSED: Final = (
+    _check(
+        "flow-question-twice",
+        "error",
+        "Both a response and an action ask for a slot",
+        "Rasa refuses a flow that collects it: it cannot know which one to use. Keep `utter_ask_SLOT` or `action_ask_SLOT`.",
+        about=("slot",),
+    ),
+    _check(
+        "flow-link-refused",
+        "error",
+        "A flow links or calls where Rasa does not allow it",
+        "Of the patterns, flows may only link to `pattern_human_handoff`. A flow that is called returns to its caller, so it"
+        " has no `link`; patterns call nothing. Use `call` instead of `link`, or the other way round.",
+        about=("in flow", "flow"),
+    ),
+    _check(
+        "flow-persisted-refused",
+        "error",
+        "A flow persists slots as Rasa does not allow",
+        "`persisted_slots` lists slots that the flow collects or sets, and no step of the flow has `reset_after_flow_ends`."
+        " Slots that actions set are kept anyway. Remove the slot from the list, or the key from the step.",
+        _flow("      - action: utter_hello", "    persisted_slots: [size]\n"),
+        _flow("      - collect: size", "    persisted_slots: [size]\n"),
+        about=("flow", "slot"),
+    ),
+    _check(
+        "flow-server-undefined",
+        "error",
+        "An MCP server is not configured",
+        "`mcp_server` of a step names an entry below `mcp_servers` in `endpoints.yml`. Correct the name, or add the server.",
+        about=("flow", "server"),
+    ),
+)
+
 _OF_CONDITIONS: Final = (
     _check(
         "flow-condition-invalid",
@@ -429,4 +464,6 @@ _OF_TESTS: Final = (
     ),
 )
 
-CHECKS: Final = (*_OF_FLOWS, *_OF_STEPS, *_OF_NAMES, *_OF_CONDITIONS, *_AGAINST_A_BASE, *_OF_PAYLOADS, *_OF_TESTS)
+CHECKS: Final = (
+    *(*_OF_FLOWS, *_OF_STEPS, *_OF_NAMES, *_REFUSED, *_OF_CONDITIONS, *_AGAINST_A_BASE, *_OF_PAYLOADS, *_OF_TESTS),
+)

@@ -66,7 +66,8 @@ class Branch(Struct, frozen=True):
 class Step(Struct, frozen=True):
     """A step. ``name``: the action, slot or flow that its kind names; ``next``: the named step, or the alternatives.
 
-    ``slots``: those that ``mapping`` of a call reads and fills. ``on_server``: the called tool is on an MCP server.
+    ``reads``, ``fills``: the slots of a call's ``mapping``. ``server``: the MCP server that has the called tool.
+    ``kept``: where it says whether its slot is reset after the flow.
     """
 
     kind: StepKind
@@ -82,8 +83,14 @@ class Step(Struct, frozen=True):
     exits: tuple[Condition, ...] = ()
     reads: tuple[Named, ...] = ()
     fills: tuple[Named, ...] = ()
-    on_server: bool = False
+    server: Named | None = None
+    kept: Location | None = None
     is_agent: bool = False
+
+    @property
+    def on_server(self) -> bool:
+        """Whether it calls a tool of an MCP server, which no file of the project lists."""
+        return self.server is not None
 
     @property
     def conditions(self) -> Iterator[Condition]:

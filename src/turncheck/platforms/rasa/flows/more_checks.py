@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from turncheck.platforms.rasa.flows import commands, configuration, names, steps, tests, truths
+from turncheck.platforms.rasa.flows import commands, configuration, names, refused, steps, tests, truths
 from turncheck.platforms.rasa.flows.facts import FlowFacts
 from turncheck.validation.findings import found
 
@@ -31,6 +31,7 @@ def findings(facts: Facts) -> Iterator[Finding]:
     yield from names.unused(known)
     yield from names.names_by_case(known)
     yield from names.repeated_flows(known)
+    yield from refused.refused(known)
     yield from truths.truths(known)
     yield from commands.buttons(known)
     yield from configuration.configuration(known)

@@ -40,7 +40,7 @@ _OF_KIND: Final[dict[StepKind, frozenset[str]]] = {
     "collect": frozenset(
         {
             *("collect", "utter", "collect_action", "rejections", "ask_before_filling", "reset_after_flow_ends"),
-            *("force_slot_filling", "silence_timeout", "scope", "refill_utter", "refill_action"),
+            *("force_slot_filling", "silence_timeout", "scope", "refill_utter", "refill_action", "dtmf"),
         }
     ),
     "link": frozenset({"link"}),
@@ -54,6 +54,7 @@ _BOOLEANS: Final = frozenset(
         "force_slot_filling",
     }
 )
+_KEPT: Final = "reset_after_flow_ends"
 _DEEPEST: Final = 40
 """Nested alternatives beyond this depth are not read: nobody writes them."""
 
@@ -165,6 +166,8 @@ class _Reader:
         name = _named(named) if kind in {"action", "collect", "link", "call"} else None
         if kind in {"action", "collect", "link", "call"} and name is None:
             self._fault(f"'{kind}' must name {_NAMES[kind]}.", node)
+        if kind == "noop" and "next" not in node.items:
+            self._fault("A step with 'noop' needs 'next': it does nothing else.", node)
         next_step, branches = self._next(node.items.get("next"), depth)
         reads, fills = self._mapping(node.items.get("mapping"))
         return Step(
@@ -181,7 +184,8 @@ class _Reader:
             exits=tuple(self._exits(node.items.get("exit_if"))),
             reads=reads,
             fills=fills,
-            on_server="mcp_server" in node.items,
+            server=_named(node.items.get("mcp_server")),
+            kept=node.key_location(_KEPT) if _KEPT in node.items else None,
             is_agent="exit_if" in node.items,
         )
 
