@@ -118,7 +118,7 @@ def test_on_a_branch_the_base_is_where_it_left_the_default_branch(
     found = search(repository, measurer)
 
     assert isinstance(found, Present)
-    assert (found.commit, found.way, found.run_id, found.skipped_artifacts) == (parted, "git", None, "")
+    assert (found.commit, found.way, found.run_id, found.passed_over) == (parted, "git", None, "")
     assert found.report.source == Source(commit=parted)
     assert found.report.project == ProjectInfo(name="pizzeria", root="bot", file="turncheck.yml")
     assert measurer.seen == ["one"]

@@ -629,9 +629,7 @@ def hostile_pair(text: str) -> tuple[Report, Report]:
 def tame_elements() -> dict[str, Counter[str]]:
     """The elements of each document of a report without anything hostile."""
     base, head = hostile_pair("x")
-    comparison = compare(
-        head, Present(base, "artifact", commit="x", run_id="x", skipped_artifacts="x", warnings=("x",))
-    )
+    comparison = compare(head, Present(base, "artifact", commit="x", run_id="x", passed_over="x", warnings=("x",)))
     verdict = judge(head, comparison, head.settings)
     return {name: elements(to_html(draw(head, comparison, verdict, LINKS, size=size))) for name, size in WHOLE.items()}
 
@@ -642,9 +640,7 @@ def tame_elements() -> dict[str, Counter[str]]:
 @given(st.one_of(st.sampled_from(HOSTILE), st.text(max_size=40).filter(lambda text: text != "no_entity")))
 def test_nothing_of_a_hostile_report_acts(text: str) -> None:
     base, head = hostile_pair(text)
-    comparison = compare(
-        head, Present(base, "artifact", commit=text, run_id=text, skipped_artifacts=text, warnings=(text,))
-    )
+    comparison = compare(head, Present(base, "artifact", commit=text, run_id=text, passed_over=text, warnings=(text,)))
     verdict = judge(head, comparison, head.settings)
     tame = tame_elements()
     for name, size in WHOLE.items():

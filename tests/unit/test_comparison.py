@@ -87,10 +87,10 @@ def test_whether_anything_changed_is_known_from_the_comparison() -> None:
 
 
 def test_provenance_is_kept_and_found_in_the_report_where_it_is_not_given() -> None:
-    comparison = compare(head_report(), Present(base_report(), "artifact", skipped_artifacts="1 expired"))
+    comparison = compare(head_report(), Present(base_report(), "artifact", passed_over="1 expired"))
 
     used = comparison.baseline
-    assert (used.status, used.way, used.commit, used.run_id, used.skipped_artifacts) == (
+    assert (used.status, used.way, used.commit, used.run_id, used.passed_over) == (
         "present", "artifact", BASE_COMMIT, "77", "1 expired",
     )  # fmt: skip
 

@@ -489,7 +489,7 @@ def _baseline_beside(path: Path) -> Baseline:
         used.way or "file",
         used.commit,
         used.run_id,
-        used.skipped_artifacts,
+        used.passed_over,
         changed_lines=comparison.changed_lines or None,
     )
 

@@ -252,7 +252,7 @@ def _used(baseline: model.Present, hidden: tuple[Unread, ...], root: str) -> mod
         way=baseline.way,
         commit=baseline.commit or source.commit,
         run_id=baseline.run_id or source.run_id,
-        skipped_artifacts=baseline.skipped_artifacts,
+        passed_over=baseline.passed_over,
         warnings=(*baseline.warnings, *cut_short),
         mended=baseline.mended,
         doubtful=baseline.doubtful,

@@ -34,7 +34,7 @@ BaselineSource = Literal["artifact", "git", "tarball", "ancestor", "run", "file"
 class Present(Struct, frozen=True):
     """A report to compare with.
 
-    ``commit`` is the state that it was found for; ``run_id`` is the workflow run that stored it; ``skipped_artifacts``
+    ``commit`` is the state that it was found for; ``run_id`` is the workflow run that stored it; ``passed_over``
     says in one line which other artifacts were looked at ("2 expired, 1 of a fork"); ``warnings`` are sentences about
     what kept a better one from being found.
     """
@@ -43,7 +43,7 @@ class Present(Struct, frozen=True):
     way: BaselineSource
     commit: str | None = None
     run_id: str | None = None
-    skipped_artifacts: str = ""
+    passed_over: str = ""
     warnings: tuple[str, ...] = ()
     settings_changed: tuple[changes.SettingChange, ...] = ()
     """Settings for what to compare with that the change under test alters in its own settings file."""
@@ -109,7 +109,7 @@ class BaselineUsed(Part, frozen=True, kw_only=True):
     """The commit it measured."""
     run_id: str | None = None
     """The workflow run that measured it."""
-    skipped_artifacts: str = ""
+    passed_over: str = ""
     """Reports that could not be used, counted by reason."""
     reason: str = ""
     """Why there is no baseline."""

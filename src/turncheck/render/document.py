@@ -138,8 +138,8 @@ def _baseline(comparison: Comparison | None, links: Links) -> Entry:
     if used.run_id:
         run = Link(line("run ", Code(used.run_id, 20)), links.run_page(used.run_id))
         parts = line(parts, " (", run, ")")
-    if used.skipped_artifacts:
-        parts = line(parts, "; artifacts skipped: ", Prose(used.skipped_artifacts))
+    if used.passed_over:
+        parts = line(parts, "; artifacts skipped: ", Prose(used.passed_over))
     return Entry(line(parts, "."), below=warnings)
 
 

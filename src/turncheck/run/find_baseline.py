@@ -347,7 +347,7 @@ class BaselineSearch(Struct):
             return None
         if measured.stopped is not None and asked_at_base(self._settings_there(there)) is not None:
             return Unreachable(f"its run ended before its end: {first_line(measured.stopped)}")
-        return Present(measured, there.files.way, commit, skipped_artifacts=skipped)
+        return Present(measured, there.files.way, commit, passed_over=skipped)
 
     def _looks_where_base_does(self, there: _There | None) -> bool:
         """Whether the base leaves its reports where they are looked for: a change must not look elsewhere."""
