@@ -23,7 +23,7 @@ from turncheck.engines.embedded.nlu.few_sentences import (
 )
 from turncheck.engines.embedded.nlu.intent_model import IntentModel, SentenceFeatures
 from turncheck.engines.embedded.nlu.linear import LabelSplit
-from turncheck.engines.embedded.nlu.ngrams import NgramFeatures
+from turncheck.engines.ngrams import NgramFeatures
 
 TEXTS = (
     *("where is my card", "my card has not arrived", "when does the new card come", "card still not here!", "2 cards"),

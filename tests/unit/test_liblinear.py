@@ -16,8 +16,8 @@ from turncheck.engines.embedded.nlu import liblinear
 from turncheck.engines.embedded.nlu.few_sentences import in_words
 from turncheck.engines.embedded.nlu.intent_model import IntentModel
 from turncheck.engines.embedded.nlu.liblinear import Matrix, fit_machine
-from turncheck.engines.embedded.nlu.ngrams import NgramFeatures, SparseRows
 from turncheck.engines.embedded.nlu.trainer import unique_examples
+from turncheck.engines.ngrams import NgramFeatures, SparseRows
 from turncheck.project.nlu_data import Example
 
 TEXTS = (

@@ -16,7 +16,7 @@ from turncheck.engines.embedded.nlu.classifiers import rank, settled, softmax
 from turncheck.engines.embedded.nlu.intent_model import SentenceFeatures
 from turncheck.engines.embedded.nlu.linear import PENALTY, LinearModel
 from turncheck.engines.embedded.nlu.many_intents import FEWEST_LABELS, fit_many
-from turncheck.engines.embedded.nlu.ngrams import NgramFeatures
+from turncheck.engines.ngrams import NgramFeatures
 
 TOLERANCE = 0.003
 

@@ -19,8 +19,8 @@ from turncheck.engines.embedded.nlu.classifiers import softmax
 from turncheck.engines.embedded.nlu.engine import EmbeddedNluEngine
 from turncheck.engines.embedded.nlu.intent_model import IntentModel, SentenceFeatures
 from turncheck.engines.embedded.nlu.linear import FeatureRows, LabelSplit, LinearModel, SingleColumns
-from turncheck.engines.embedded.nlu.ngrams import NgramFeatures, TrainingSentences
 from turncheck.engines.embedded.nlu.trainer import EmbeddedNluTrainer
+from turncheck.engines.ngrams import NgramFeatures, TrainingSentences
 from turncheck.messages.finding import Location
 from turncheck.project.model import Component, Config, Project
 from turncheck.project.nlu_data import EntityAnnotation, Example, NluData

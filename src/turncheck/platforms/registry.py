@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from turncheck.platforms.http.platform import HTTP
-from turncheck.platforms.kore.platform import KORE
-from turncheck.platforms.rasa.platform import RASA
+from turncheck.platforms.rows.bot import HTTP
+from turncheck.platforms.rows.kore import KORE
+from turncheck.platforms.rows.rasa import RASA
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -255,7 +255,7 @@ def find_neighbours(
     """
     if not wrong or not examples:
         return {}
-    from turncheck.engines.embedded.nlu.ngrams import TrainingSentences  # imports numpy
+    from turncheck.engines.ngrams import TrainingSentences  # imports numpy
 
     place: dict[str, list[int]] = {}
     for index, example in sorted(enumerate(examples), key=lambda pair: pair[1].place_in_order):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from turncheck.messages.finding import Finding, Location
 from turncheck.platforms.kore.faults import not_an_export
-from turncheck.platforms.kore.platform import KORE
+from turncheck.platforms.rows.kore import KORE
 from turncheck.process.regular_file import is_file, is_link, is_there, read_regular
 from turncheck.project.folder import MAX_FILE_BYTES, ProjectFolder
 from turncheck.project.formats.format import Format, FormatInput, ParsedFile

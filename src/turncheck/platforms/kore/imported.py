@@ -13,7 +13,7 @@ from turncheck.messages.errors import EXIT_OK, UserError
 from turncheck.messages.finding import Location, shown_path
 from turncheck.messages.phrasing import count
 from turncheck.platforms.kore.model import bot_of
-from turncheck.platforms.kore.platform import KORE
+from turncheck.platforms.rows.kore import KORE
 from turncheck.process.output_files import ensure_replaceable
 from turncheck.project.batch.model import KnownNames
 from turncheck.project.batch.reader import decode

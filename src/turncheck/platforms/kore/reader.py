@@ -24,7 +24,7 @@ from turncheck.messages.phrasing import suggestion
 from turncheck.platforms.kore.faults import Fault, Place, not_an_export, shown
 from turncheck.platforms.kore.knowledge import KnowledgeReader, read_entities
 from turncheck.platforms.kore.model import KoreBot, KoreIntent, Texts, clean, in_language, mapping, records, strings
-from turncheck.platforms.kore.platform import KORE
+from turncheck.platforms.rows.kore import KORE
 from turncheck.project.batch.model import THRESHOLD_MODES, THRESHOLDS, comparable
 from turncheck.project.nlu_data import EntityAnnotation, Example, Lookup, NluData, Regex, Synonym, WholeLabelExample
 from turncheck.yaml_tree.json_tree import JsonError, JsonFile, Step

@@ -21,12 +21,12 @@ from turncheck.engines.embedded.nlu.crf import as_predicted
 from turncheck.engines.embedded.nlu.engine import as_model_parse
 from turncheck.engines.embedded.nlu.entity_model import EntityModel
 from turncheck.engines.embedded.nlu.intent_model import LIKELY, IntentModel, Ranking, out_of_fold_rankings
-from turncheck.engines.embedded.nlu.ngrams import Neighbour, TrainingSentences
 from turncheck.engines.embedded.nlu.trainer import ENGINE_NAME, unique_examples
+from turncheck.engines.ngrams import Neighbour, TrainingSentences
 from turncheck.messages.errors import UserError
 from turncheck.messages.phrasing import count
 from turncheck.platforms.kore.model import KoreBot, KoreEntity, KoreIntent, KoreTrait, bot_of
-from turncheck.platforms.kore.platform import KORE
+from turncheck.platforms.rows.kore import KORE
 from turncheck.process.one_thread import one_thread
 from turncheck.project.batch.model import comparable
 from turncheck.project.story_sentences import with_story_sentences

@@ -16,8 +16,8 @@ from turncheck.engines.embedded.nlu.duckling import DucklingEntityExtractor
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
-    from turncheck.engines.embedded.nlu.ngrams import Neighbour, TrainingSentences
     from turncheck.engines.embedded.nlu.plan import Step
+    from turncheck.engines.ngrams import Neighbour, TrainingSentences
     from turncheck.project.model import Domain, Project, Response
     from turncheck.report.model import EngineInfo
     from turncheck.report.trust import ConfidenceMap

@@ -25,8 +25,8 @@ from turncheck.engines.embedded.nlu.calibration import (
 )
 from turncheck.engines.embedded.nlu.classifiers import best_columns, settled, softmax
 from turncheck.engines.embedded.nlu.linear import FeatureRows, LabelSplit, LinearModel
-from turncheck.engines.embedded.nlu.ngrams import NgramFeatures, all_terms, count_known, count_terms
 from turncheck.engines.embedded.nlu.sentence_vectors import SentenceVectors
+from turncheck.engines.ngrams import NgramFeatures, all_terms, count_known, count_terms
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from turncheck.engines.embedded.nlu.ngrams import SparseRows
+    from turncheck.engines.ngrams import SparseRows
 
 _PACKAGES: Final = ("scipy", "sklearn")
 _SUFFIX: Final = str(get_config_var("EXT_SUFFIX"))

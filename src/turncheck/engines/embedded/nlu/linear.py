@@ -11,7 +11,7 @@ from msgspec import Struct
 from turncheck.engines.embedded.model_archive import MemberReader, MemberWriter, ensure_dimensions
 from turncheck.engines.embedded.nlu.liblinear import Matrix, fit_machine
 from turncheck.engines.embedded.nlu.many_intents import FEWEST_LABELS, MOST_EACH, fit_many
-from turncheck.engines.embedded.nlu.ngrams import SparseRows, beside
+from turncheck.engines.ngrams import SparseRows, beside
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -11,10 +11,10 @@ from turncheck import __version__
 from turncheck.engines.embedded import model_archive
 from turncheck.engines.embedded.nlu.duckling import DucklingEntityExtractor
 from turncheck.engines.embedded.nlu.engine import EmbeddedNluEngine
-from turncheck.engines.embedded.nlu.ngrams import TrainingSentences
 from turncheck.engines.embedded.nlu.plan import ADDED, Step
 from turncheck.engines.embedded.nlu.spacy_model import TokenizerShape, load_tokenizer
 from turncheck.engines.embedded.nlu.steps import load_step
+from turncheck.engines.ngrams import TrainingSentences
 from turncheck.messages.finding import NOWHERE
 from turncheck.project.model import Component
 from turncheck.project.rasa_components import parameters_of, require_known

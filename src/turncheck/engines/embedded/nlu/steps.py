@@ -19,9 +19,9 @@ from turncheck.engines.embedded.nlu.custom_code import CustomComponent
 from turncheck.engines.embedded.nlu.duckling import DucklingEntityExtractor
 from turncheck.engines.embedded.nlu.entity_model import EntityModel
 from turncheck.engines.embedded.nlu.intent_model import IntentModel, Ranking, likely, out_of_fold_rankings
-from turncheck.engines.embedded.nlu.ngrams import NgramFeatures, on_grid
 from turncheck.engines.embedded.nlu.patterns import collect_patterns
 from turncheck.engines.embedded.nlu.spacy_model import SpacyEntityExtractor, SpacyFeaturizer
+from turncheck.engines.ngrams import NgramFeatures, on_grid
 from turncheck.messages.errors import MachineError, UserError
 from turncheck.project.rasa_version import NEWEST, OLDEST
 

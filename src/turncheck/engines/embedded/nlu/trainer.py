@@ -16,11 +16,11 @@ from turncheck.engines.embedded.model_archive import keep, read_kept
 from turncheck.engines.embedded.nlu.batch import Batch, Component, DucklingAccess, Lessons, Tokenizer, Training
 from turncheck.engines.embedded.nlu.engine import EmbeddedNluEngine
 from turncheck.engines.embedded.nlu.linear import LabelSplit
-from turncheck.engines.embedded.nlu.ngrams import TrainingSentences
 from turncheck.engines.embedded.nlu.plan import READS_SENTENCE_FEATURES, READS_TOKEN_FEATURES, Plan, Step, make_plan
 from turncheck.engines.embedded.nlu.spacy_model import make_tokenizer
 from turncheck.engines.embedded.nlu.steps import FEATURIZERS, extractor_of, load_step, train_step
 from turncheck.engines.embedded.training_key import NoDigestError, digest_of, nlu_inputs
+from turncheck.engines.ngrams import TrainingSentences
 from turncheck.process.one_thread import one_thread
 from turncheck.report.model import EngineInfo
 

@@ -11,7 +11,7 @@ HTTP: Final = Platform(
     "http",
     "a bot over HTTP",
     "bots over HTTP",
-    "turncheck.platforms.http",
+    "turncheck.platforms.bot",
     brings=("export", "checks", "coverage"),
     no_model=Refusal("a bot over HTTP is not trained here, so it has no model", f"Test it where it runs: {_FLAGS}."),
     no_split=Refusal("a bot over HTTP has no training sentences here", "Name data with --nlu."),
