@@ -453,7 +453,7 @@ from typing import TYPE_CHECKING, Final
 from msgspec import Struct
 
 from turncheck.messages.finding import Finding, Location
-from turncheck.platforms.{word}.platform import {constant}
+from turncheck.platforms.rows.{word} import {constant}
 from turncheck.process.regular_file import is_file
 from turncheck.project.batch.model import KnownNames
 from turncheck.project.formats.format import Format, FormatInput, ParsedFile
@@ -519,6 +519,7 @@ from typing import Final
 
 from turncheck.validation.checks import FAILS, Check
 
+SECTION: Final = "TODO: In an assistant of it"
 CHECKS: Final = (Check("{name}-not-an-export", "error", FAILS["error"], "platform", "TODO", "TODO", about=("file",)),)
 '''
     checks = '''\
@@ -544,7 +545,7 @@ def findings(project: Project, *, strict: bool) -> Iterator[Finding]:  # noqa: A
     return Skeleton(
         {
             package / "__init__.py": f'"""The platform `{name}`."""\n',
-            package / "platform.py": row,
+            SOURCE / "platforms" / "rows" / f"{word}.py": row,
             package / "export.py": export,
             package / "catalogue.py": catalogue,
             package / "checks.py": checks,
@@ -553,16 +554,13 @@ def findings(project: Project, *, strict: bool) -> Iterator[Finding]:  # noqa: A
         (
             Insertion(
                 registry,
-                r"from turncheck\.platforms\.rasa",
-                f"from turncheck.platforms.{word}.platform import {constant}\n",
+                r"from turncheck\.platforms\.rows\.rasa",
+                f"from turncheck.platforms.rows.{word} import {constant}\n",
             ),
             Insertion(registry, r"    KORE,", f"    {constant},\n", after=True),
-            Insertion(floors, r'  "platforms\.kore\.catalogue",', f'  "platforms.{word}.checks",\n'),
-            Insertion(floors, r'  "platforms\.kore\.catalogue",', f'  "platforms.{word}.catalogue",\n'),
-            Insertion(floors, r'  "comparison \|', f'  "platforms.{word}.export",\n'),
-            Insertion(floors, r'  "platforms\.base",', f'  "platforms.{word}.platform",\n'),
+            Insertion(floors, r'  "platforms\.bot \| ', f'  "platforms.{word}",\n'),
         ),
-        ("What differs from a Rasa project: the columns and modules that `platforms/base.py` lists.",),
+        ("What differs from a Rasa project: columns of `platforms/base.py`, and each `Part` that a room asks for.",),
     )
 
 

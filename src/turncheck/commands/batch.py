@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
 from turncheck.commands.flags import shared
 from turncheck.commands.flags.engine import add_cache_flags, add_engine_flags, models_of, settings_of
 from turncheck.messages.errors import EXIT_FAILED, EXIT_NOT_DONE, EXIT_OK, UserError
-from turncheck.messages.phrasing import at_paths, count
+from turncheck.messages.phrasing import at_paths
 from turncheck.render.sinks.terminal import place, text
 from turncheck.settings.parsers import MAX_NOTES
 
@@ -24,8 +24,9 @@ if TYPE_CHECKING:
     from turncheck.process.screen import Console
     from turncheck.project.batch.model import Suites
     from turncheck.project.batch.reader import HowToRead
-    from turncheck.report.model import Batch, Report
-    from turncheck.run.alone import Bench, Quarantined
+    from turncheck.report.model import Report
+    from turncheck.run.alone import Quarantined
+    from turncheck.run.under_way import RunInProgress
     from turncheck.settings.options import Settings
 
 
@@ -61,7 +62,6 @@ def add_test_batch(subparsers: argparse._SubParsersAction[Any]) -> None:
     run.add_argument(
         "--repeat",
         type=shared.repetitions,
-        default=1,
         metavar="N",
         help="ask for each utterance N times, to find flaky ones",
     )
@@ -101,7 +101,8 @@ class BatchOptions(NamedTuple):
     """What is run and written. ``paths``: suites, files or folders; without any, those of the project.
 
     ``csv``: the platform's report layout; ``raw_csv``: without apostrophes before what spreadsheets take for formulas.
-    ``out``: a folder for all of it, ``None``: none. ``repeat``: how often each suite is run.
+    ``out``: a folder for all of it, ``None``: none. ``repeat``: how often each suite is run;
+    ``None``: as in a run.
     """
 
     paths: tuple[str, ...]
@@ -111,7 +112,7 @@ class BatchOptions(NamedTuple):
     raw_csv: bool = False
     json: Path | None = None
     out: Path | None = None
-    repeat: int = 1
+    repeat: int | None = None
 
 
 def run_test_batch(  # noqa: PLR0917 - what a command is given, as `run_test_e2e`
@@ -129,18 +130,19 @@ def run_test_batch(  # noqa: PLR0917 - what a command is given, as `run_test_e2e
             up, all that was finished is written before.
         KeyboardInterrupt: somebody interrupted it; what was finished is written.
     """
-    from msgspec.structs import replace
+    from msgspec import structs
 
-    from turncheck.evaluations.batch.suites import SuiteRun, evaluate_suites, evaluate_suites_times
-    from turncheck.project.batch.known import known_names, setting_of
+    from turncheck.evaluations.batch.measure import SuiteOptions
+    from turncheck.project.batch.known import known_names
     from turncheck.project.batch.reader import find_suites, read_suites
     from turncheck.render.batch_text import batch_text
     from turncheck.render.phrases import engine_lines
     from turncheck.report.model import Source
-    from turncheck.run.alone import end_with, measured_alone, quarantine_lines, with_quarantine
+    from turncheck.run.alone import end_with, quarantine_lines, with_quarantine
     from turncheck.run.folders import ensure_apart_from_project
-    from turncheck.run.reading import ensure_readable, read_answered_elsewhere, read_assistant
+    from turncheck.run.reading import NO_TESTS, ensure_readable, read_answered_elsewhere, read_assistant
     from turncheck.run.report_of import now
+    from turncheck.run.single import Subject, run_single
     from turncheck.validation.case_names import unknown_names
 
     if len(options.notes) > MAX_NOTES:
@@ -149,19 +151,19 @@ def run_test_batch(  # noqa: PLR0917 - what a command is given, as `run_test_e2e
     project = read_answered_elsewhere(settings) if options.paths else read_assistant(settings)
     paths = options.paths or find_suites(project.root)
     read = read_suites(project.root, paths, options.how)
-    names = known_names(project)
-    faults = unknown_names(read, names)
+    faults = unknown_names(read, known_names(project))
     refuse_faulty(read, faults, named_as(project.root, paths), settings.project, screen, paths=options.paths)
     if options.how.name is not None and len(read.suites) > 1:
         raise UserError("--name is for one suite", hint="Run the suites one by one to name them.")
-    training = {example.text for example in project.nlu.examples}
-    measured, settings = now(), dataclasses.replace(settings, notes=options.notes)
-    run = SuiteRun(names, training, options.notes, setting=setting_of(project))
+    measured = now()
+    settings = dataclasses.replace(settings, notes=options.notes)
+    if options.repeat is not None:
+        settings = dataclasses.replace(settings, repeats="off")
 
-    def measure(bench: Bench) -> Batch:
-        engine = bench.engine
+    def prepare(run: RunInProgress) -> None:
+        engine = run.engines
         ensure_readable(project, engine.needs("batch"))
-        if options.repeat > 1 and engine.capabilities.uploads_suites:
+        if options.repeat is not None and options.repeat > 1 and engine.capabilities.uploads_suites:
             raise UserError(
                 "--repeat asks for each utterance several times, and the platform runs each suite as a whole",
                 hint="Leave it out, or ask for one utterance at a time (--kore-way find-intent).",
@@ -170,29 +172,25 @@ def run_test_batch(  # noqa: PLR0917 - what a command is given, as `run_test_e2e
             engine.make_ready(("nlu",), screen, lambda: None)
         for line in engine_lines(engine.info(conversations=False)):
             screen.note(line)
-        cases = sum(len(suite.cases) for suite in read.suites)
-        how = replace(run, by_stand_in=engine.capabilities.stands_in)
-        with screen.step("batch", f"Running {count(cases, 'batch case')}"):
-            if options.repeat == 1:
-                return evaluate_suites(engine, read.suites, how, screen)
-            return evaluate_suites_times(engine, read.suites, how, screen, options.repeat)
+        run.suites.read = read
 
-    alone = measured_alone("batch", settings, project, screen, measure, environment=environment, models=models)
-    batch = alone.finished
-    held = with_quarantine(alone.report(batch, source=Source(measured=measured)), project.root, screen, environment)
+    subject = Subject(settings, project, structs.replace(NO_TESTS, batch=tuple(paths)), models, environment)
+    asked = SuiteOptions(options.repeat)
+    single = run_single("batch", subject, screen, asked, prepare=prepare, source=Source(measured=measured))
+    batch = single.report.batch
+    held = with_quarantine(single.report, project.root, screen, environment)
     report = held.report
     if batch is not None:
         output.write(batch_text(batch, folder=settings.project, measured=measured))
         output.writelines(f"{line}\n" for line in quarantine_lines(report, settings.project))
     write_batch(report, options, screen)
-    if alone.result.stopped is not None:
-        end_with(alone.result.stopped)
+    if single.stopped is not None:
+        end_with(single.stopped)
     return _exit_code(held, screen)
 
 
 def _exit_code(held: Quarantined, screen: Console) -> int:
-    from turncheck.comparison.quarantine import entry_of
-    from turncheck.render.wording.tests import passing_in_quarantine
+    from turncheck.comparison.tally import tallies
 
     batch = held.report.batch
     if batch is None or all(case.result == "not-evaluated" for case in batch.cases):
@@ -200,11 +198,11 @@ def _exit_code(held: Quarantined, screen: Console) -> int:
         return EXIT_NOT_DONE
     if any(suite.outcome in {"failed", "cancelled"} for suite in batch.suites):
         return EXIT_NOT_DONE
-    counting = [case for case in batch.cases if entry_of(held.report, case.text, case.location) is None]
-    if held.is_faulty or passing_in_quarantine(held.report) or not all(case.passed for case in counting):
+    tally = next(tally for tally in tallies(held.report) if tally.evaluation == "batch")
+    if held.is_faulty or tally.unexpected or tally.failed or tally.tolerated:
         return EXIT_FAILED
-    if not counting:
-        screen.note("Nothing was tested: every case that ran is in quarantine.")
+    if tally.ran == tally.in_quarantine + len(tally.unclear):
+        screen.note(f"Nothing was tested: every case that ran is {'unclear' if tally.unclear else 'in quarantine'}.")
         return EXIT_NOT_DONE
     return EXIT_OK
 

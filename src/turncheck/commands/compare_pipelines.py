@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from turncheck import __version__
 from turncheck.commands.compare_policies import Configured, alike_in_words, alike_to
-from turncheck.commands.nlu import NluOutput, NluTestOptions, read_judged
+from turncheck.commands.nlu import NluOutput, NluTestOptions, ensure_examples, ensure_trainable_by_config, read_judged
 from turncheck.commands.split import needed_responses
 from turncheck.comparison.changed_parts import differences, run_the_same
 from turncheck.engines.base import NLU_PARTS
@@ -523,7 +523,9 @@ def run_compare_nlu(
 
     settings = dataclasses.replace(options.settings, config=str(configs[0]))
     project = read_assistant(settings)
-    data = read_judged(options._replace(settings=settings, cross_validation=True), project, NLU_PARTS)
+    data = read_judged(options := options._replace(settings=settings, cross_validation=True), project)
+    ensure_trainable_by_config(project, options, NLU_PARTS if data is project.nlu else NLU_PARTS - {"nlu"})
+    ensure_examples(data, options, project)
     pipelines = _pipelines(options, configs, screen)
     responses = project.domain.responses
     usual = PERCENTAGES if project.major >= NAMED_AS_TODAY else (*PERCENTAGES, MOST_LEFT_OUT_BY_RASA_0_AND_1)

@@ -9,17 +9,15 @@ from collections import Counter
 from itertools import combinations
 from math import fsum, sqrt
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from turncheck.commands.core import PartsUnderTest, judged, read_test_stories, ready
+from turncheck.commands.core import judge_stories, read_test_stories
 from turncheck.comparison.changed_parts import differences, run_alike
 from turncheck.engines.embedded.configured import policies_of
-from turncheck.engines.embedded.engines import EmbeddedEngine
 from turncheck.engines.embedded.models import SUFFIX
-from turncheck.evaluations.core.judging import has_annotated_texts
 from turncheck.messages.errors import EXIT_OK, UserError
 from turncheck.messages.phrasing import count
 from turncheck.messages.plain_text import plain
@@ -29,6 +27,7 @@ from turncheck.publishing.files import write_all
 from turncheck.render.nlu_text import CORE_CURVE, CurvePoint, draw_curves
 from turncheck.render.rasa_files import NAMED_AS_TODAY, as_json
 from turncheck.render.sinks.terminal import text
+from turncheck.run.alone import end_with
 from turncheck.run.folders import ensure_apart_from_project
 
 if TYPE_CHECKING:
@@ -39,7 +38,8 @@ if TYPE_CHECKING:
     from turncheck.engines.embedded.policies.trainer import Ensemble
     from turncheck.process.screen import Console
     from turncheck.project.model import Story
-    from turncheck.report.model import ConfiguredComponent
+    from turncheck.report.model import ConfiguredComponent, Core
+    from turncheck.run.under_way import RunInProgress
 
 
 # Configurations for which the embedded engine runs the same: no comparison here can say which one is better.
@@ -178,13 +178,14 @@ def run_test_model_directory(options: CoreTestOptions, output: CoreOutput, scree
 def _judge(path: Path, stories: Sequence[Story], options: CoreTestOptions, screen: Console) -> _Correct:
     with screen.step("core", f"Testing {path}"):
         nothing = Project(options.project, "")  # a named model needs no project
-        engines = EmbeddedEngine(nothing, options.settings.seed, models=replace(options.models, named=path))
-        ready(engines, options, nothing, screen)
-        parts = PartsUnderTest.of(engines, options, screen, annotated=has_annotated_texts(stories))
-        core = judged(stories, parts, options)
+        with_model = options._replace(models=replace(options.models, named=path))
+        single = judge_stories(stories, with_model, nothing, screen)
+    if single.stopped is not None:
+        end_with(single.stopped)
+    run, core = cast("RunInProgress", single.run), cast("Core", single.report.core)
     counted = [story for story in core.stories if not story.duplicate]
     right = sum(story.passed for story in counted)
-    ensemble = engines.ensemble
+    ensemble = cast("Ensemble", run.engines.ensemble)
     major = int(ensemble.domain.domain.rasa)
     return _Correct(right, len(counted), _configured(ensemble), _learnt(ensemble), major)
 

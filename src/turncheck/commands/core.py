@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from turncheck.commands.flags import shared
 from turncheck.commands.flags.engine import add_cache_flags, add_engine_flags, models_of, settings_of
 from turncheck.messages.errors import EXIT_FAILED, EXIT_OK, INTERRUPTED, UserError
-from turncheck.messages.phrasing import at_paths, count
+from turncheck.messages.phrasing import at_paths
 from turncheck.messages.plain_text import plain
 from turncheck.web.addresses import Network
 
@@ -18,16 +18,14 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
 
-    from turncheck.engines.base import Engine, Models, Part
-    from turncheck.engines.conversation import NluEngine
-    from turncheck.evaluations.core.judging import Tokenize
+    from turncheck.engines.base import Models
     from turncheck.messages.errors import IncompleteError
     from turncheck.process.screen import Console
     from turncheck.project.model import Project, Story
-    from turncheck.project.nlu_data import Example
     from turncheck.render.rendered import Rendered
     from turncheck.report.model import Core, Report, Source
-    from turncheck.run.alone import Bench
+    from turncheck.run.single import SingleRun
+    from turncheck.run.under_way import RunInProgress
     from turncheck.settings.options import Settings
 
 
@@ -206,16 +204,10 @@ def print_core(report: Report, project: Path) -> None:
 
 def core_exit_code(report: Report, options: CoreTestOptions) -> int:
     """Return 1 if a story failed that is not in quarantine, and that is to fail the command, else 0."""
-    from turncheck.comparison.quarantine import entry_of
-    from turncheck.render.wording.tests import passing_in_quarantine
+    from turncheck.comparison.tally import tallies
 
-    stories = report.core.stories if report.core is not None else ()
-    failed = any(
-        not story.passed and entry_of(report, story.name, story.location) is None
-        for story in stories
-        if not story.duplicate
-    )
-    failed = failed or bool(passing_in_quarantine(report))
+    tally = next((tally for tally in tallies(report) if tally.evaluation == "core"), None)
+    failed = tally is not None and bool(tally.failed or tally.misunderstood or tally.tolerated or tally.unexpected)
     return EXIT_FAILED if failed and options.fail_on_prediction_errors else EXIT_OK
 
 
@@ -240,42 +232,50 @@ def evaluate_core(
         UserError: nothing to read or to judge, no model, flags that do not fit together.
         TrainingRefusedError: there was no model, and the project cannot be trained.
     """
-    from turncheck.evaluations.core.judging import has_annotated_texts
-    from turncheck.evaluations.coverage import coverage, reached_by_stories
-    from turncheck.project.story_sentences import with_story_sentences
-    from turncheck.project.testfiles import code_of_actions
-    from turncheck.run.alone import measured_alone
     from turncheck.run.reading import read_dialogue_assistant
 
     project = read_dialogue_assistant(options.settings, endpoints=options.endpoints)
     stories = read_test_stories(options, screen, of_project=project)
-    if not stories:
+    if all(story.kind == "rule" for story in stories):
         raise _nothing_to_test(options)
-
-    def measure(bench: Bench) -> Core:
-        ready(bench.engine, options, project, screen)
-        parts = PartsUnderTest.of(bench.engine, options, screen, annotated=has_annotated_texts(stories))
-        training = with_story_sentences(project).nlu.examples if options.end_to_end else ()
-        with screen.step("core", f"Testing {count(_number(stories, options.max_stories), 'story', 'stories')}"):
-            return judged(stories, parts, options, training, screen)
-
-    alone = measured_alone("core", options.settings, project, screen, measure, models=options.models)
-    core = alone.finished
+    single = judge_stories(stories, options, project, screen, source)
+    core = single.report.core
     if core is not None and not core.stories:
         raise _nothing_to_test(options)
-    reached = reached_by_stories(_run(stories, core), core.stories) if core is not None else None
-    covered = coverage(project, reached, code_of_actions(project.root)) if reached is not None else None
-    return alone.report(core, source=source, coverage=covered), alone.result.stopped
+    return single.report, single.stopped
 
 
-def _run(stories: Sequence[Story], core: Core) -> list[Story]:
-    """Return the stories that were run, completely or as a part of others: at least one of their steps was judged."""
-    judged = {step.location for story in core.stories for step in story.steps}
-    return [story for story in stories if any(step.location in judged for step in story.steps)]
+def judge_stories(
+    stories: Sequence[Story],
+    options: CoreTestOptions,
+    project: Project,
+    screen: Console,
+    source: Source | None = None,
+) -> SingleRun:
+    """Judge the stories as the flags say; language understanding is only a part of it end to end.
 
+    Raises:
+        UserError: the engine cannot judge stories, a model cannot be read, or there is nothing to train on.
+    """
+    from msgspec import structs
 
-def _number(stories: Sequence[Story], limit: int | None) -> int:
-    return len(stories) if limit is None else min(len(stories), limit)
+    from turncheck.evaluations.core.measure import StoryOptions
+    from turncheck.run.assistant import note_without_nlu
+    from turncheck.run.reading import NO_TESTS, ensure_policies_accepted, ensure_trainable
+    from turncheck.run.single import Subject, run_single
+
+    def ensure() -> None:
+        ensure_trainable(project)
+        ensure_policies_accepted(project, screen)
+
+    def prepare(run: RunInProgress) -> None:
+        run.engines.make_ready(("core", "nlu") if options.end_to_end else ("core",), screen, ensure)
+        if options.end_to_end:
+            note_without_nlu(run.engines, screen)
+
+    subject = Subject(options.settings, project, structs.replace(NO_TESTS, stories=tuple(stories)), options.models)
+    asked = StoryOptions(options.end_to_end, options.max_stories)
+    return run_single("core", subject, screen, asked, prepare=prepare, source=source)
 
 
 def write_core_files(report: Report, output: CoreOutput, screen: Console) -> None:
@@ -398,73 +398,3 @@ def _ensure_texts(story: Story) -> None:
                 location=step.location,
                 hint="Write what the user says after the intent, or leave out --e2e.",
             )
-
-
-# --- what judges -----------------------------------------------------------------------------------------------------
-
-
-class PartsUnderTest(NamedTuple):
-    """What judges: the engine, what understands messages (end to end), and what tokenizes annotated ones.
-
-    Without ``tokenize`` there are no tokens: the model only holds policies.
-    """
-
-    engines: Engine
-    nlu: NluEngine | None
-    tokenize: Tokenize | None
-
-    @classmethod
-    def of(cls, engines: Engine, options: CoreTestOptions, screen: Console, *, annotated: bool) -> PartsUnderTest:
-        """A model's NLU is only needed end to end; one with only policies understands only ``/intent``, as in Rasa."""
-        from turncheck.run.assistant import note_without_nlu
-
-        nlu = engines.nlu if options.end_to_end else None
-        if options.end_to_end:
-            note_without_nlu(engines, screen)
-        tokenize = None
-        if annotated and nlu is None:
-            try:
-                tokenize = engines.tokenizer()
-            except UserError as error:
-                screen.note(f"The entities that the stories annotate are not judged: {error.message}.")
-        return cls(engines, nlu, tokenize)
-
-
-def ready(engines: Engine, options: CoreTestOptions, project: Project, screen: Console) -> None:
-    """Prepare what is judged; language understanding is only a part of it end to end.
-
-    Raises:
-        UserError: the engine cannot judge stories, a model cannot be read, or there is nothing to train on.
-    """
-    from turncheck.run.reading import ensure_policies_accepted, ensure_possible, ensure_trainable
-
-    def ensure() -> None:
-        ensure_trainable(project)
-        ensure_policies_accepted(project, screen)
-
-    ensure_possible(engines, "core")
-    parts: tuple[Part, ...] = ("core", "nlu") if options.end_to_end else ("core",)
-    engines.make_ready(parts, screen, ensure)
-
-
-def judged(
-    stories: Sequence[Story],
-    parts: PartsUnderTest,
-    options: CoreTestOptions,
-    training: Sequence[Example] = (),
-    screen: Console | None = None,
-) -> Core:
-    """Judge the stories as the flags say; see :func:`turncheck.evaluations.core.judging.evaluate_stories`."""
-    from turncheck.evaluations.core.judging import evaluate_stories
-
-    return evaluate_stories(
-        parts.engines.ensemble,
-        stories,
-        nlu=parts.nlu,
-        tokenize=parts.tokenize,
-        end_to_end=options.end_to_end,
-        training=training,
-        max_stories=options.max_stories,
-        at_once=parts.engines.at_once,
-        timed=None if screen is None else screen.timer("core"),
-    )

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TextIO
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TextIO, cast
 
 from turncheck.commands.flags import shared
 from turncheck.commands.flags.engine import add_assistant, add_engine_flags, assistant_of
 from turncheck.commands.flags.parser import holds_test_cases
 from turncheck.messages.errors import EXIT_FAILED, EXIT_NOT_DONE, EXIT_OK, UserError
-from turncheck.messages.phrasing import at_paths, count
+from turncheck.messages.phrasing import at_paths
 from turncheck.render.sinks.terminal import place, text
 from turncheck.settings.bounds import capped_workers
 
@@ -24,8 +25,9 @@ if TYPE_CHECKING:
     from turncheck.process.screen import Console
     from turncheck.project.e2e.model import E2ECase, E2ECases
     from turncheck.report.model import CaseResult, EndToEnd
-    from turncheck.run.alone import Bench, Quarantined
+    from turncheck.run.alone import Quarantined
     from turncheck.run.assistant import AssistantOptions
+    from turncheck.run.under_way import RunInProgress
 
 _DEFAULT_RESULTS: Final = Path()
 
@@ -62,7 +64,7 @@ def add_test_e2e(subparsers: argparse._SubParsersAction[Any]) -> None:
         " documentation demands; any: in any order (default: strict)",
     )
     run.add_argument(
-        "--repeat", type=shared.repetitions, default=1, metavar="N", help="run each case N times, to find flaky cases"
+        "--repeat", type=shared.repetitions, metavar="N", help="run each case N times, to find flaky cases"
     )
     run.add_argument(
         "--workers",
@@ -101,6 +103,8 @@ def add_test_e2e(subparsers: argparse._SubParsersAction[Any]) -> None:
 
 
 def _test_e2e(namespace: argparse.Namespace) -> int:
+    from msgspec.structs import replace
+
     from turncheck.commands.coverage_report import DEFAULT_FOLDER
     from turncheck.evaluations.e2e.case import CaseRun
 
@@ -110,7 +114,7 @@ def _test_e2e(namespace: argparse.Namespace) -> int:
         slot_order=namespace.slot_order,
         fail_fast=namespace.fail_fast,
         workers=at_once or 4,
-        repeat=namespace.repeat,
+        repeat=namespace.repeat or 1,
         turn_timeout=namespace.timeout,
         channel=namespace.channel,
     )
@@ -121,7 +125,10 @@ def _test_e2e(namespace: argparse.Namespace) -> int:
     if namespace.coverage_report and coverage is None:
         coverage = namespace.project / DEFAULT_FOLDER
     options = E2EOptions(tuple(namespace.paths), run, results, namespace.json, coverage)
-    return run_test_e2e(options, assistant_of(namespace, workers=at_once), os.environ, screen, sys.stdout)
+    assistant = assistant_of(namespace, workers=at_once)
+    if namespace.repeat is not None or namespace.fail_fast:
+        assistant = replace(assistant, settings=dataclasses.replace(assistant.settings, repeats="off"))
+    return run_test_e2e(options, assistant, os.environ, screen, sys.stdout)
 
 
 def _seconds(written: str) -> float:
@@ -164,27 +171,27 @@ def run_test_e2e(
             Where the engine gave up, all that was finished is written before.
         KeyboardInterrupt: somebody interrupted it; what was finished is written.
     """
-    from msgspec.structs import replace
+    from msgspec import structs
 
     from turncheck.dialogue.domain import DialogueDomain
-    from turncheck.evaluations.coverage import coverage as coverage_of
-    from turncheck.evaluations.coverage import reached_by_conversations
-    from turncheck.evaluations.e2e.judging import evaluate_cases, none_run, require_any_answer
+    from turncheck.evaluations.e2e.judging import none_run
+    from turncheck.evaluations.e2e.measure import CaseOptions
     from turncheck.project.e2e.cases import DEFAULT_PATH, read_cases
-    from turncheck.project.testfiles import code_of_actions, find_e2e_cases, find_e2e_cases_not_looked_for
+    from turncheck.project.testfiles import find_e2e_cases, find_e2e_cases_not_looked_for
     from turncheck.publishing.files import write_report
     from turncheck.render.dialogue_text import e2e_text
-    from turncheck.run.alone import cause, end_with, measured_alone, quarantine_lines, with_quarantine
-    from turncheck.run.assistant import assistant_in_use
+    from turncheck.run.alone import cause, end_with, quarantine_lines, with_quarantine
+    from turncheck.run.assistant import make_assistant_ready
     from turncheck.run.folders import ensure_apart_from_project
-    from turncheck.run.reading import CASES_BELOW, read_dialogue_assistant
+    from turncheck.run.reading import CASES_BELOW, NO_TESTS, read_dialogue_assistant
+    from turncheck.run.single import Subject, run_single
     from turncheck.validation.case_names import check_cases
 
     settings = assistant.settings
     ensure_apart_from_project(options.coverage, settings, options.json, flag="--coverage-output-path")
     project = read_dialogue_assistant(settings, endpoints=assistant.endpoints)
-    paths = () if options.paths else tuple(find_e2e_cases(project.root))
-    read = read_cases(project.root, options.paths or paths or (project.root / DEFAULT_PATH,))
+    named = options.paths or tuple(find_e2e_cases(project.root)) or (project.root / DEFAULT_PATH,)
+    read = read_cases(project.root, named)
     checked = [] if project.domain.is_empty else check_cases(read, DialogueDomain.of(project), project.flows)
     folder = settings.project
     for path in () if options.paths else find_e2e_cases_not_looked_for(project.root, ()):
@@ -196,24 +203,22 @@ def run_test_e2e(
     progress = Progress(output, len(read.cases), folder)
     outcomes: list[CaseOutcome] = []
 
-    def measure(bench: Bench) -> EndToEnd:
-        with (
-            assistant_in_use(bench.engine, assistant, project, environment, screen) as talking,
-            screen.step("e2e", f"Running {count(len(read.cases), 'end-to-end case')}"),
-        ):
-            timed = screen.timer("e2e")
-            run = replace(options.run, workers=max(options.run.workers, bench.engine.at_once))
-            try:
-                section = evaluate_cases(talking, read.cases, run, progress.finished, timed, ended=outcomes.append)
-                return require_any_answer(section)
-            finally:
-                progress.end()
+    def prepare(run: RunInProgress) -> None:
+        make_assistant_ready(run.engines, assistant, project, screen)
+        run.cases = read
 
-    alone = measured_alone("e2e", settings, project, screen, measure, environment=environment, models=assistant.models)
-    stopped = alone.result.stopped
-    result = alone.finished or none_run(read.cases, cause(stopped) if stopped is not None else "")
-    reached = reached_by_conversations(result.exercised)
-    report = alone.report(result, coverage=coverage_of(project, reached, code_of_actions(project.root)))
+    tests = structs.replace(NO_TESTS, e2e=tuple(map(str, named)))
+    subject = Subject(settings, project, tests, assistant.models, environment)
+    asked = CaseOptions(options.run, progress.finished, outcomes.append)
+    try:
+        single = run_single("e2e", subject, screen, asked, prepare=prepare)
+    finally:
+        progress.end()
+    stopped, report = single.stopped, single.report
+    if report.e2e is None:
+        none = none_run(read.cases, cause(stopped) if stopped is not None else "")
+        report = structs.replace(report, e2e=none, skipped=())
+    result = cast("EndToEnd", report.e2e)
     held = with_quarantine(report, project.root, screen, environment)
     report = held.report
     seconds = screen.timings.get("e2e", 0.0)
@@ -252,8 +257,8 @@ def _exit_code(held: Quarantined, screen: Console) -> int:
         return EXIT_NOT_DONE
     if tally.failed or tally.unexpected or held.is_faulty:
         return EXIT_FAILED
-    if tally.ran == tally.in_quarantine:
-        screen.note("Nothing was tested: every case that ran is in quarantine.")
+    if tally.ran == tally.in_quarantine + len(tally.unclear):
+        screen.note(f"Nothing was tested: every case that ran is {'unclear' if tally.unclear else 'in quarantine'}.")
         return EXIT_NOT_DONE
     return EXIT_OK
 

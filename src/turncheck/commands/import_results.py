@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from msgspec import structs
 
 from turncheck.commands.flags.shared import add_verbosity, existing_folder, output_path, screen_of
 from turncheck.messages.errors import EXIT_OK, UserError
+from turncheck.platforms.base import Part
 from turncheck.process.output_files import ensure_replaceable
 from turncheck.process.regular_file import read_regular
 from turncheck.settings.options import Settings
@@ -27,6 +28,18 @@ if TYPE_CHECKING:
     from turncheck.project.model import Story
     from turncheck.report.evaluations import Evaluation
     from turncheck.report.model import Core, EndToEnd, Nlu, Report, Source
+
+
+class ImportedModule(Protocol):
+    """Reads the results of a platform's own tests, in the module ``imported`` of its package."""
+
+    def run_import_batch(
+        self, files: Sequence[Path], project: Path, *, out: Path, source: Source, root: str, screen: Console, raw: bool
+    ) -> int:
+        """Write a report of these files into ``out``, and return the exit code."""
+
+
+IMPORTED: Final = Part[ImportedModule]("imported")
 
 
 def add_import(kinds: argparse._SubParsersAction[Any]) -> None:
@@ -90,8 +103,16 @@ def _import(namespace: argparse.Namespace) -> int:
         from turncheck.platforms.registry import parts
 
         out, screen = namespace.out, screen_of(namespace)
-        more = {"out": out, "source": source, "root": root, "screen": screen, "raw": namespace.raw_csv}
-        return int(parts("imported")["kore"].run_import_batch(namespace.kore_csv, namespace.project, **more))
+        of_kore = parts(IMPORTED)["kore"]
+        return of_kore.run_import_batch(
+            namespace.kore_csv,
+            namespace.project,
+            out=out,
+            source=source,
+            root=root,
+            screen=screen,
+            raw=namespace.raw_csv,
+        )
     return run_import(
         namespace.folder,
         namespace.project,

@@ -5,14 +5,12 @@ from __future__ import annotations
 
 import sys
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from turncheck.commands.flags import shared
 from turncheck.commands.flags.engine import add_cache_flags, add_engine_flags, models_of, settings_of
 from turncheck.messages.errors import EXIT_FAILED, EXIT_OK, INTERRUPTED, UserError
-from turncheck.messages.phrasing import count
 from turncheck.messages.plain_text import plain
 
 if TYPE_CHECKING:
@@ -21,14 +19,13 @@ if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
 
     from turncheck.engines.base import Models
-    from turncheck.evaluations.nlu.judging import NluMeasurement
     from turncheck.messages.errors import IncompleteError
     from turncheck.process.screen import Console
     from turncheck.project.model import Project
     from turncheck.project.nlu_data import NluData
     from turncheck.render.rendered import Rendered
     from turncheck.report.model import Nlu, Report, Source
-    from turncheck.run.alone import Bench
+    from turncheck.run.under_way import RunInProgress
     from turncheck.settings.options import Settings
 
 _CROSS_VALIDATION: Final = "crossvalidation"
@@ -49,7 +46,6 @@ def add_test_nlu(subparsers: argparse._SubParsersAction[Any]) -> argparse.Argume
     parser.add_argument(
         "--repeat",
         type=shared.repetitions,
-        default=1,
         metavar="N",
         help="ask for each sentence N times, to find flaky ones",
     )
@@ -80,7 +76,7 @@ def add_nlu_flags(parser: argparse.ArgumentParser) -> None:
     measure.add_argument(
         "-f", "--folds", type=shared.folds, metavar="N", help="number of folds (default: 5; for Rasa 0 and 1: 10)"
     )
-    parser.set_defaults(are_folds_named=True, repeat=1)
+    parser.set_defaults(are_folds_named=True, repeat=None)
     shared.add_seed(measure, "folds and training")
     shared.add_workers(measure)
     measure.add_argument("--cluster", metavar="ADDRESS", help="train on a Dask cluster: tcp://host:port")
@@ -240,7 +236,7 @@ class NluTestOptions(NamedTuple):
     """What ``test nlu`` judges. Several configurations are compared by :mod:`turncheck.commands.compare_pipelines`.
 
     ``are_folds_named``: otherwise their number is the default of the Rasa that the project is written for.
-    ``repeat``: how often each sentence is asked.
+    ``repeat``: how often each sentence is asked; ``None``: as in a run.
     """
 
     settings: Settings
@@ -248,7 +244,7 @@ class NluTestOptions(NamedTuple):
     cross_validation: bool = False
     pretrained: bool = False
     are_folds_named: bool = True
-    repeat: int = 1
+    repeat: int | None = None
 
     @property
     def project(self) -> Path:
@@ -336,10 +332,13 @@ def evaluate_nlu(
     Raises:
         UserError: nothing to read, nothing to judge, flags that do not fit together.
     """
-    from turncheck.run.alone import measured_alone
-    from turncheck.run.reading import read_answered_elsewhere, read_assistant
+    from msgspec import structs
 
-    if options.repeat > 1 and options.cross_validation:
+    from turncheck.evaluations.nlu.measure import NluOptions
+    from turncheck.run.reading import NO_TESTS, Tests, read_answered_elsewhere, read_assistant
+    from turncheck.run.single import Subject, run_single
+
+    if options.repeat and options.cross_validation:
         raise UserError(
             "--repeat asks for each sentence several times; a cross-validation trains anew, and asks for each once",
             hint="Leave out one of them.",
@@ -347,61 +346,33 @@ def evaluate_nlu(
     settings = options.settings
     project = read_answered_elsewhere(settings) if settings.nlu else read_assistant(settings)
     options = for_rasa_of(project, options)
-    settings = options.settings
+    data = read_judged(options, project)
+    settings = options.settings if options.repeat is None else replace(options.settings, repeats="off")
+    subject = Subject(settings, project, Tests(nlu=data, stories=(), e2e=()), options.models)
+    if options.cross_validation:
+        subject = structs.replace(subject, project=replace(project, nlu=data), tests=NO_TESTS)
+    asked = NluOptions(options.pretrained, options.repeat, is_own=data is project.nlu)
 
-    alone = measured_alone(
+    def prepare(run: RunInProgress) -> None:
+        needed = run.engines.needs("nlu", in_folds=options.cross_validation)
+        if options.cross_validation and data is not project.nlu:  # the folds are trained only on what is judged
+            needed = needed - {"nlu"}
+            run.lost = {part: finding for part, finding in run.lost.items() if part != "nlu"}
+        ensure_trainable_by_config(project, options, needed)
+        ensure_examples(data, options, project)
+        if not options.cross_validation:
+            run.engines.make_ready(("nlu",), screen, lambda: None)
+
+    single = run_single(
         "nlu",
-        settings,
-        project,
+        subject,
         screen,
-        lambda bench: _measurement(bench, project, options, screen),
-        models=options.models,
+        asked,
+        prepare=prepare,
         in_folds=options.cross_validation,
-        engine_of=lambda measured: measured.engine,
+        source=source or _source(options.project),
     )
-    section = None if alone.finished is None else alone.finished.section
-    return alone.report(section, source=source or _source(options.project)), alone.result.stopped
-
-
-def _measurement(bench: Bench, project: Project, options: NluTestOptions, screen: Console) -> NluMeasurement:
-    from turncheck.evaluations.nlu.judging import why_not_testable
-    from turncheck.evaluations.nlu.measure import measure_by_folds, measure_held_out
-    from turncheck.evaluations.varying.nlu import ask_times
-    from turncheck.project.story_sentences import with_story_sentences
-
-    settings, engines = options.settings, bench.engine
-    is_trained = options.cross_validation or options.models.named is None
-    needed = engines.needs("nlu", in_folds=options.cross_validation) if is_trained else frozenset()
-    data = read_judged(options, project, needed)
-    held_out = None if options.cross_validation else data
-    if reason := why_not_testable(replace(project, nlu=data), held_out, folds=settings.folds):
-        raise UserError(f"there is nothing to test: {reason}", hint="Name NLU data with --nlu.")
-    sentences = count(len(data.examples), "sentence")
-    if not options.cross_validation:
-        engines.make_ready(("nlu",), screen, lambda: None)
-        engine = engines.nlu or engines.nlu_trainer.fit(with_story_sentences(project))
-        with screen.step("nlu", f"Judging {sentences}"):
-            return measure_held_out(
-                engines,
-                engine,
-                project,
-                data,
-                pretrained=options.pretrained,
-                trained=engines.trained_sentences,
-                repeat=None if options.repeat == 1 else partial(ask_times, options.repeat),
-            )
-    if note := engines.before_folds(settings.folds):
-        screen.note(note)
-    with screen.step("nlu", f"Judging {sentences} in {count(settings.folds, 'fold')}"):
-        return measure_by_folds(
-            engines,
-            replace(project, nlu=data),
-            settings,
-            screen,
-            cache=bench.cache if data is project.nlu else None,  # its keys are made from the project's own sentences
-            work=bench.work,
-            pretrained=options.pretrained,
-        )
+    return single.report, single.stopped
 
 
 def _source(folder: Path) -> Source:
@@ -413,34 +384,15 @@ def _source(folder: Path) -> Source:
     return Source(commit=checkout.head() if checkout else None)
 
 
-def read_judged(options: NluTestOptions, project: Project, needed: AbstractSet[str]) -> NluData:
-    """Read the data that are judged.
-
-    Args:
-        options: name them.
-        project: what is trained on; its own data are judged where no other ones are named.
-        needed: the parts that the engine is trained on.
+def read_judged(options: NluTestOptions, project: Project) -> NluData:
+    """Read the data that are judged; where no other ones are named, they are the project's own.
 
     Raises:
-        UserError: there are no data, no configuration to train by, or a part of what is needed cannot be read.
+        UserError: some cannot be read.
     """
-    from turncheck.project.files import DEFAULT_CONFIG, DEFAULT_DATA
-    from turncheck.project.testfiles import TESTS_FOLDER
     from turncheck.run.reading import ensure_readable, read_checked_nlu
 
-    paths = [Path(options.settings.nlu)] if options.settings.nlu is not None else _held_out(project)
-    if not paths:
-        needed = needed | {"nlu"}  # judged and, unless by a model that is there, trained on
-    elif options.cross_validation:
-        needed = needed - {"nlu"}  # the folds are trained only on what is judged
-    ensure_readable(project, needed)
-    if "config" in needed and not project.config.keys:
-        raise UserError(
-            "there is no configuration to train with at"
-            f" '{options.settings.config or options.project / DEFAULT_CONFIG}'",
-            hint="Name a configuration with --config.",
-        )
-    data = project.nlu
+    data, paths = project.nlu, judged_paths(options, project)
     if paths:
         data, findings = read_checked_nlu(paths, options.project)
         fault = next((finding for finding in findings if finding.severity == "error"), None)
@@ -448,19 +400,54 @@ def read_judged(options: NluTestOptions, project: Project, needed: AbstractSet[s
             place = paths[0] if len(paths) == 1 else fault.location.path
             what = f"the NLU data at '{place}' cannot be read completely: {fault.message.rstrip('.')}"
             raise UserError(what, location=fault.location, hint=fault.hint or None)
-    if not data.examples:
-        looked_in = options.project / (DEFAULT_DATA if project.native is None else TESTS_FOLDER)
-        raise UserError(
-            f"there are no NLU examples at '{paths[0] if paths else looked_in}'", hint="Name NLU data with --nlu."
-        )
+    else:
+        ensure_readable(project, {"nlu"})
     return data
 
 
-def _held_out(project: Project) -> list[Path]:
-    """Return the test sentences below ``tests/`` of a bot over HTTP, which has no others; Rasa looks for none there."""
+def ensure_examples(data: NluData, options: NluTestOptions, project: Project) -> None:
+    """Refuse data that are judged and have no examples.
+
+    Raises:
+        UserError: names where they were looked for.
+    """
+    from turncheck.project.files import DEFAULT_DATA
+    from turncheck.project.testfiles import TESTS_FOLDER
+
+    if not data.examples:
+        looked_in = options.project / (DEFAULT_DATA if project.native is None else TESTS_FOLDER)
+        place = next(iter(judged_paths(options, project)), looked_in)
+        raise UserError(f"there are no NLU examples at '{place}'", hint="Name NLU data with --nlu.")
+
+
+def judged_paths(options: NluTestOptions, project: Project) -> list[Path]:
+    """Return where the data are that are judged; none: they are the project's own.
+
+    A bot over HTTP has no others than the test sentences below ``tests/``, where Rasa looks for none.
+    """
     from turncheck.project.testfiles import find_test_nlu
 
+    if options.settings.nlu is not None:
+        return [Path(options.settings.nlu)]
     return find_test_nlu(project.root) if project.native is not None and not project.nlu.examples else []
+
+
+def ensure_trainable_by_config(project: Project, options: NluTestOptions, needed: AbstractSet[str]) -> None:
+    """Refuse a project of which a part that is trained on cannot be read, or that has no configuration to train by.
+
+    Raises:
+        UserError: says what is missing.
+    """
+    from turncheck.project.files import DEFAULT_CONFIG
+    from turncheck.run.reading import ensure_readable
+
+    ensure_readable(project, needed)
+    if "config" in needed and not project.config.keys:
+        raise UserError(
+            "there is no configuration to train with at"
+            f" '{options.settings.config or options.project / DEFAULT_CONFIG}'",
+            hint="Name a configuration with --config.",
+        )
 
 
 def write_test_files(report: Report, output: NluOutput, screen: Console) -> None:

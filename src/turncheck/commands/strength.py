@@ -19,7 +19,7 @@ from turncheck.commands.flags import shared
 from turncheck.commands.flags.engine import add_cache_flags, add_engine_flags, settings_of
 from turncheck.commands.suites import suggested_cases
 from turncheck.messages.errors import EXIT_FAILED, EXIT_OK, UserError
-from turncheck.messages.phrasing import at_paths, count
+from turncheck.messages.phrasing import count
 from turncheck.messages.plain_text import log_line, plain
 from turncheck.process.regular_file import read_regular
 from turncheck.render.sinks.terminal import text
@@ -31,12 +31,13 @@ if TYPE_CHECKING:
     from turncheck.evaluations.strength.suggested import Key, SentenceTask
     from turncheck.process.screen import Console
     from turncheck.project.model import Project
-    from turncheck.report.model import Robustness, Strength
+    from turncheck.report.model import Strength
     from turncheck.report.strength import SuggestedTest
-    from turncheck.run.alone import Alone, Bench, PartialResult
+    from turncheck.run.alone import PartialResult
     from turncheck.run.inputs import ChangedLines
+    from turncheck.run.reading import Tests
+    from turncheck.run.single import SingleRun, Subject
     from turncheck.settings.options import Settings
-    from turncheck.validation.facts import ProjectTests
 
 BUDGET = 600
 """After how many seconds no further mutant is tried, unless the command says otherwise."""
@@ -202,34 +203,30 @@ def run_test_strength(options: StrengthOptions, screen: Console) -> int:
             but no score. Where the engine gave up, all that was finished is written before.
         KeyboardInterrupt: somebody interrupted it; what was finished is written.
     """
-    from turncheck.evaluations.strength.measure import measure_strength
+    from turncheck.evaluations.strength.measure import MutantOptions
     from turncheck.render.strength_text import strength_text
-    from turncheck.run.alone import measured_alone
-    from turncheck.run.assistant import running_server
     from turncheck.run.folders import ensure_apart_from_project
     from turncheck.run.reading import ensure_trainable, read_dialogue_assistant
+    from turncheck.run.single import Subject, run_single
 
     settings = options.settings
     ensure_apart_from_project(None, settings, options.json)
     project = read_dialogue_assistant(settings)
     ensure_trainable(project, sentences_do=True)
-    tests = project_tests(settings, project)
+    tests = _tests_that_could_notice(settings)
     lines = lines_of(options.changed, settings)
 
-    def measure(bench: Bench) -> Strength:
-        with (
-            running_server(settings, project, os.environ, screen) as server,
-            screen.step("strength", "Trying the tests on mutants"),
-        ):
-            by_file = None if lines is None else lines.by_file
-            return measure_strength(
-                bench.engine, project, tests, settings, changed=by_file, server=server, work=bench.work,
-                most=options.most, progress=lambda done, of: _report_progress(screen, done, of),
-            )  # fmt: skip
-
-    alone = measured_alone("strength", settings, project, screen, measure)
-    strength = alone.finished
-    finish(alone, None if strength is None else strength_text(strength, settings.project), options.json)
+    subject = Subject(
+        replace(settings, strength="changed" if options.changed else settings.strength),
+        project,
+        tests,
+        changed=None if lines is None else lambda: lines,
+    )
+    asked = MutantOptions(options.most, progress=lambda done, of: _report_progress(screen, done, of))
+    single = run_single("strength", subject, screen, asked)
+    strength = single.report.strength
+    words = None if strength is None else strength_text(strength, settings.project)
+    finish(single, words, settings, options.json)
     return _exit_code(None if strength is None else strength.score, options)
 
 
@@ -247,37 +244,21 @@ def _report_progress(screen: Console, done: int, of: int) -> None:
         screen.progress(f"{done} of {of} mutants")
 
 
-def read_project_tests(settings: Settings, project: Project) -> ProjectTests:
-    """Return the tests of a project; there may be none.
-
-    Raises:
-        UserError: some cannot be read: without them, the others would seem to notice too little.
-    """
-    from turncheck.project.e2e.cases import read_cases
-    from turncheck.run.reading import ensure_tests_read, read_tests
-    from turncheck.validation.facts import ProjectTests
-
-    tests = read_tests(settings)
-    ensure_tests_read("the test sentences", tests.nlu_findings)
-    ensure_tests_read("the test stories", tests.story_findings)
-    read = read_cases(project.root, tests.e2e)
-    ensure_tests_read("the end-to-end cases", read.findings)
-    return ProjectTests(tests.stories, tests.nlu.examples if tests.nlu else (), read.cases)
-
-
-def project_tests(settings: Settings, project: Project) -> ProjectTests:
+def _tests_that_could_notice(settings: Settings) -> Tests:
     """Return the tests of a project.
 
     Raises:
         UserError: it has none.
     """
-    found = read_project_tests(settings, project)
-    if not (found.stories or found.examples or found.cases):
+    from turncheck.run.reading import read_tests
+
+    tests = read_tests(settings)
+    if not (tests.stories or tests.e2e or (tests.nlu is not None and tests.nlu.examples) or tests.findings):
         raise UserError(
             "the project has no tests that could notice a fault",
             hint="`turncheck init` writes first tests, `turncheck suggest` finds those that notice most.",
         )
-    return found
+    return tests
 
 
 def lines_of(changed: bool, settings: Settings) -> ChangedLines | None:
@@ -298,7 +279,7 @@ def lines_of(changed: bool, settings: Settings) -> ChangedLines | None:
     return lines
 
 
-def finish(alone: Alone[Any], words: str | None, json: Path | None) -> None:
+def finish(single: SingleRun, words: str | None, settings: Settings, json: Path | None) -> None:
     """Write the report if requested, and print what was measured, or why nothing was.
 
     Raises:
@@ -309,13 +290,13 @@ def finish(alone: Alone[Any], words: str | None, json: Path | None) -> None:
     from turncheck.render.phrases import not_run_text, noted_version_line
     from turncheck.run.alone import end_with
 
-    report = alone.report(alone.finished)
+    report = single.report
     if json is not None:
         write_report(json, report)
-    sys.stdout.write(noted_version_line(report.project, alone.settings.project))
+    sys.stdout.write(noted_version_line(report.project, settings.project))
     sys.stdout.write(not_run_text(report) if words is None else plain(words))
-    if alone.result.stopped is not None:
-        end_with(alone.result.stopped)
+    if single.stopped is not None:
+        end_with(single.stopped)
 
 
 # --- test robustness --------------------------------------------------------------------------------------------------
@@ -337,30 +318,19 @@ def run_test_robustness(options: RobustnessOptions, screen: Console) -> int:
             a limit and no rate. Where the engine gave up, what was finished is written before.
         KeyboardInterrupt: somebody interrupted it; what was finished is written.
     """
-    from turncheck.evaluations.nlu.judging import why_not_testable
-    from turncheck.evaluations.robustness.measure import measure_robustness
     from turncheck.render.strength_text import robustness_text
-    from turncheck.run.alone import measured_alone
     from turncheck.run.folders import ensure_apart_from_project
-    from turncheck.run.reading import ensure_readable, ensure_tests_read, read_assistant, read_tests
+    from turncheck.run.reading import read_assistant, read_tests
+    from turncheck.run.single import Subject, run_single
 
     settings = options.settings
     ensure_apart_from_project(None, settings, options.json)
     project = read_assistant(settings)
-    read = read_tests(settings)
-    ensure_tests_read("the test sentences", read.nlu_findings)
-    tests = read.nlu
-
-    def measure(bench: Bench) -> Robustness:
-        ensure_readable(project, bench.engine.needs("robustness", in_folds=tests is None))
-        if reason := why_not_testable(project, tests, folds=settings.folds):
-            raise UserError(f"{reason}{at_paths((settings.nlu,)) if tests is not None and settings.nlu else ''}")
-        with screen.step("robustness", "Varying the test sentences"):
-            return measure_robustness(bench.engine, project, tests, settings, work=bench.work, cache=bench.cache)
-
-    alone = measured_alone("robustness", settings, project, screen, measure, in_folds=tests is None)
-    robustness = alone.finished
-    finish(alone, None if robustness is None else robustness_text(robustness, settings.project), options.json)
+    subject = Subject(settings, project, read_tests(settings))
+    single = run_single("robustness", subject, screen, in_folds=subject.tests.nlu is None)
+    robustness = single.report.robustness
+    words = None if robustness is None else robustness_text(robustness, settings.project)
+    finish(single, words, settings, options.json)
     most, rate = options.fail_over, None if robustness is None else robustness.failure_rate
     if most is not None and rate is None:
         raise UserError("--fail-over cannot be judged: no sentence that is understood could be varied")
@@ -420,46 +390,51 @@ def run_suggest(options: SuggestOptions, screen: Console) -> int:
             written before.
         KeyboardInterrupt: somebody interrupted it; what was found until then is shown and written.
     """
-    from turncheck.evaluations.robustness.measure import measure_training_sentences
-    from turncheck.evaluations.strength.measure import measure_strength
+    from turncheck.evaluations.strength.measure import MutantOptions
     from turncheck.evaluations.strength.suggested import sentence_tasks
-    from turncheck.run.alone import PartialResult, end_with, measured_alone
-    from turncheck.run.assistant import running_server
+    from turncheck.run.alone import PartialResult, end_with
     from turncheck.run.reading import ensure_trainable, read_assistant, read_dialogue_assistant, read_tests
+    from turncheck.run.single import Subject, run_single
 
     settings = options.settings
     if (bot := read_assistant(settings)).platform.names_all:
         return _suggest_suite(bot, write=options.write)
     project = read_dialogue_assistant(settings)
     ensure_trainable(project, sentences_do=True)
-    tests = read_project_tests(settings, project)
-
-    def unnoticed(bench: Bench) -> Strength:
-        with (
-            running_server(settings, project, os.environ, screen) as server,
-            screen.step("strength", "Trying the tests on mutants"),
-        ):
-            return measure_strength(
-                bench.engine, project, tests, settings, changed=None, server=server, work=bench.work,
-                most=options.most, suggest=True,
-            )  # fmt: skip
-
-    def missing(bench: Bench) -> tuple[TrainingSentences, ...]:
-        with screen.step("robustness", "Varying the test sentences"):
-            return measure_training_sentences(bench.engine, project, read_tests(settings).nlu, settings)
-
-    tried = measured_alone("strength", settings, project, screen, unnoticed).result
+    subject = Subject(settings, project, read_tests(settings))
+    tried = run_single("strength", subject, screen, MutantOptions(options.most, suggest=True))
+    if tried.stopped is not None and tried.report.strength is None:
+        end_with(tried.stopped)
+    strength = cast("Strength", tried.report.strength)
     varied: PartialResult[tuple[TrainingSentences, ...]] = PartialResult((), tried.stopped)
     if tried.stopped is None:
-        varied = measured_alone("robustness", settings, project, screen, missing).result
-    elif tried.finished is None:
-        end_with(tried.stopped)
-    strength = cast("Strength", tried.finished)
-    found = _Found(strength, sentence_tasks(project, tests.examples, strength), varied.finished or ())
+        varied = _missing_sentences(subject, screen)
+    examples = subject.tests.nlu.examples if subject.tests.nlu is not None else ()
+    found = _Found(strength, sentence_tasks(project, examples, strength), varied.finished or ())
     _show(found, options)
     if varied.stopped is not None:
         end_with(varied.stopped)
     return EXIT_OK
+
+
+def _missing_sentences(subject: Subject, screen: Console) -> PartialResult[tuple[TrainingSentences, ...]]:
+    """Return training sentences with which more variants of test sentences would be understood."""
+    from turncheck.evaluations.robustness.measure import measure_training_sentences
+    from turncheck.run.alone import run_until_failure
+    from turncheck.run.assistant import opened_engine
+    from turncheck.run.folders import cache_of_command
+
+    settings, project, environment = subject.settings, subject.project, subject.environment
+
+    def missing() -> tuple[TrainingSentences, ...]:
+        cache = cache_of_command(settings, environment, screen)
+        with (
+            opened_engine(settings, project, environment, screen, cache=cache) as engine,
+            screen.step("robustness", "Varying the test sentences"),
+        ):
+            return measure_training_sentences(engine, project, subject.tests.nlu, settings)
+
+    return run_until_failure(missing)
 
 
 def _show(found: _Found, options: SuggestOptions) -> None:

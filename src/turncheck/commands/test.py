@@ -117,7 +117,7 @@ def _test_nlu(namespace: argparse.Namespace) -> int:
 
     from turncheck.commands.compare_pipelines import run_compare_nlu
 
-    if options.repeat > 1:
+    if options.repeat is not None:
         raise UserError(
             "--repeat is for one configuration: of several, each is trained and tested as often as --runs says",
             hint="Name one configuration, or leave out --repeat.",

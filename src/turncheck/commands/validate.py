@@ -201,7 +201,7 @@ def check_project(request: Request) -> Checked:
     from turncheck.project.reader import read_project
     from turncheck.validation.facts import ProjectTests
     from turncheck.validation.findings import found
-    from turncheck.validation.pipeline import Validated, validate
+    from turncheck.validation.pipeline import PLATFORM_CHECKS, Validated, validate
     from turncheck.validation.suppressions import suppress
 
     if not request.project.is_dir():
@@ -241,7 +241,7 @@ def check_project(request: Request) -> Checked:
             targets_3=request.targets_3,
         )
         kept = suppress(
-            validated.with_tests(of_tests, eased=not request.strict and project.platform.part("checks") is None),
+            validated.with_tests(of_tests, eased=not request.strict and project.platform.part(PLATFORM_CHECKS) is None),
             project,
             ignored,
             tests=tests,

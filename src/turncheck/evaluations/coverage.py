@@ -6,13 +6,14 @@ import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import reduce
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
 from turncheck.messages.value_classes import field_names
+from turncheck.platforms.base import Part
 from turncheck.project import model
 from turncheck.report.model import CoverageItem, KindCoverage, StepDigest, StoryResult
 from turncheck.validation.facts import UTTER
@@ -20,6 +21,7 @@ from turncheck.validation.facts import UTTER
 if TYPE_CHECKING:
     from turncheck.messages.finding import Location
     from turncheck.project.nlu_data import Example
+    from turncheck.report.model import Batch, Nlu
 
 Pair = tuple[str, str]
 """Two consecutive steps of a conversation, such as ``("intent greet", "action utter_greet")``."""
@@ -27,6 +29,18 @@ Pair = tuple[str, str]
 _PLAIN = frozenset({str, int, float, bool, type(None)})
 _NOT_CONTENT = {"location", "places", "origin", "index"}
 _IN_ANY_ORDER = {"use_entities", "ignore_entities", "roles", "groups", "ignored_intents", "intents", "not_intents"}
+
+
+class CoverageModule(Protocol):
+    """What tests reach of a platform's own assistants, in the module ``coverage`` of its package."""
+
+    def coverage(
+        self, project: model.Project, sentences: Iterable[Example], nlu: Nlu | None, batch: Batch | None
+    ) -> dict[str, KindCoverage]:
+        """Return what the judged ``sentences`` and the suites reach."""
+
+
+PLATFORM_COVERAGE: Final = Part[CoverageModule]("coverage")
 
 
 class Reached(Struct, frozen=True):

@@ -6,23 +6,20 @@ No other code knows a platform by its name: it asks the row of the project at ha
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any, Literal, NamedTuple
+from typing import Generic, NamedTuple, TypeVar, cast
 
 from msgspec import Struct
 
-Part = Literal["export", "catalogue", "checks", "more_checks", "consistency", "stand_in", "coverage", "imported"]
-"""A module of a platform's package, imported when it is needed, and what it must have:
+Module = TypeVar("Module")
 
-``export``: ``FORMAT``, the file format of a complete assistant, ``find(root, data)``, which returns that file in a
-folder, or as the only data that are named, and ``why_no_export(name, content)``, the finding about one that is none.
-``catalogue``: ``CHECKS``, the rows of its checks, and ``SECTION``, their heading in the manual. ``checks``:
-``findings(project, strict=…)``, all that is wrong with an assistant. ``more_checks``: ``findings(facts)``, what is
-wrong besides what is checked of a Rasa project. ``consistency``: ``checked(project, cases)``, what a report says of
-files and tests that were checked against each other, ``None`` if there are none of this kind. ``stand_in``:
-``StandIn``, the embedded engine of its assistants. ``coverage``: ``coverage(project, sentences, nlu, batch)``, what the
-judged sentences and suites reach. ``imported``: ``run_import_batch(files, …)``, which makes a report of the platform's
-own.
-"""
+
+class Part(NamedTuple, Generic[Module]):
+    """A module that the package of a platform may have, by its name; its type is the protocol of what is in it.
+
+    The room that asks for a part declares it, with its protocol. The module is imported when it is needed.
+    """
+
+    name: str
 
 
 class Refusal(NamedTuple):
@@ -35,8 +32,8 @@ class Refusal(NamedTuple):
 class Platform(Struct, frozen=True):
     """A platform.
 
-    ``one``, ``many``: its assistants in words. ``package``: where its modules are; ``brings``: those that it has. What
-    it lacks is as for a Rasa project: read from several files, and checked, trained and covered as one.
+    ``one``, ``many``: its assistants in words. ``package``: where its modules are; ``brings``: the parts that it has.
+    What it lacks is as for a Rasa project: read from several files, and checked, trained and covered as one.
 
     ``engine``: the only one that runs its assistants, "" if others do as well; ``flags``: those that it needs.
 
@@ -54,7 +51,7 @@ class Platform(Struct, frozen=True):
     one: str
     many: str
     package: str
-    brings: tuple[Part, ...] = ()
+    brings: tuple[str, ...] = ()
     engine: str = ""
     flags: str = ""
     export_names: tuple[str, ...] = ()
@@ -68,6 +65,6 @@ class Platform(Struct, frozen=True):
     has_languages: bool = False
     holds_secrets: bool = False
 
-    def part(self, name: Part) -> Any | None:
+    def part(self, part: Part[Module]) -> Module | None:
         """Return a module of its package, ``None`` if it has none of this name."""
-        return import_module(f"{self.package}.{name}") if name in self.brings else None
+        return cast("Module", import_module(f"{self.package}.{part.name}")) if part.name in self.brings else None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from turncheck.platforms.rows.bot import HTTP
 from turncheck.platforms.rows.kore import KORE
@@ -11,7 +11,7 @@ from turncheck.platforms.rows.rasa import RASA
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from turncheck.platforms.base import Part, Platform
+    from turncheck.platforms.base import Module, Part, Platform
 
 _ROWS: Final = (
     RASA,
@@ -23,7 +23,7 @@ DEFAULT: Final = RASA
 """The platform of an assistant that no other recognises."""
 
 
-def parts(name: Part) -> dict[str, Any]:
+def parts(part: Part[Module]) -> dict[str, Module]:
     """Return the modules of this name by the platforms that have one."""
-    found = ((platform.name, platform.part(name)) for platform in PLATFORMS.values())
+    found = ((platform.name, platform.part(part)) for platform in PLATFORMS.values())
     return {platform: module for platform, module in found if module is not None}

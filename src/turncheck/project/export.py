@@ -12,6 +12,7 @@ from turncheck.messages.errors import UserError
 from turncheck.messages.finding import Finding, shown_path
 from turncheck.platforms.registry import DEFAULT, PLATFORMS, parts
 from turncheck.project.files import read_data
+from turncheck.project.formats.format import EXPORT
 from turncheck.project.model import Domain, Flow, Project, SessionConfig
 from turncheck.project.nlu_data import Example, NluData
 from turncheck.project.project_file import unreadable_parts
@@ -128,7 +129,7 @@ class Export(NamedTuple):
 
 def export_of(root: Path, data: Sequence[Path] | None = None) -> Export | None:
     """Return the export that is the complete assistant; ``None`` for a project of several files."""
-    found = ((name, part.find(root, data)) for name, part in parts("export").items())
+    found = ((name, part.find(root, data)) for name, part in parts(EXPORT).items())
     return next((Export(PLATFORMS[name], path) for name, path in found if path is not None), None)
 
 
@@ -170,7 +171,7 @@ def read_export(folder: ProjectFolder, export: Export, language: str | None) -> 
     native = next((parts.native for parts in read if parts.native is not None), None)
     if native is None:
         fault = next((finding for finding in folder.findings if finding.code != "format-not-read"), None)
-        fault = fault or parts("export")[platform.name].why_no_export(folder.name(path), folder.read_bytes(path) or b"")
+        fault = fault or parts(EXPORT)[platform.name].why_no_export(folder.name(path), folder.read_bytes(path) or b"")
         raise UserError(f"{fault.message.rstrip('.')} [{fault.code}]", location=fault.location, hint=fault.hint)
     return Project(
         root=folder.root,

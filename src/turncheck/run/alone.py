@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from dataclasses import replace
 from datetime import UTC, date, datetime
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Generic, NamedTuple, NoReturn, TypeVar
 
 from msgspec import Struct, UnsetType
 
@@ -22,28 +22,19 @@ from turncheck.project.e2e.cases import read_cases
 from turncheck.project.quarantine import QUARANTINE_FILE, QuarantineFile, read_quarantine, unknown_tests
 from turncheck.render.sinks.terminal import place, text
 from turncheck.render.wording.tests import failing_in_quarantine, passing_in_quarantine, quarantine_in_words, to_release
-from turncheck.report.model import EngineInfo, Report, Skipped
+from turncheck.report.model import Report, Skipped
 from turncheck.report.quarantine import Quarantine
-from turncheck.run.assistant import opened_engine
-from turncheck.run.bot_of_base import ensure_token_is_sent_as_on_base
-from turncheck.run.folders import cache_of_command
-from turncheck.run.reading import ensure_possible, read_configured, read_tests
-from turncheck.run.report_of import project_info, report_of
+from turncheck.run.reading import read_configured, read_tests
 from turncheck.settings.file import read_settings_file
 from turncheck.settings.sources import combine
-from turncheck.work.workplace import Executor, workplace_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
-    from turncheck.engines.base import Engine, Models
-    from turncheck.process.cache import Cache
+    from turncheck.engines.base import Engine
     from turncheck.process.screen import Console
-    from turncheck.project.model import Project
     from turncheck.report.evaluations import Evaluation
-    from turncheck.report.trust import Trust
-    from turncheck.settings.options import Settings
 
 Measured = TypeVar("Measured")
 
@@ -105,98 +96,6 @@ def end_with(stopped: IncompleteError) -> NoReturn:
     if stopped.interrupted:
         raise KeyboardInterrupt
     raise stopped
-
-
-# One evaluation alone.
-
-
-class Bench(Struct, frozen=True):
-    """What one evaluation is measured with: an open engine, where its tasks run, and where trained models are kept."""
-
-    engine: Engine
-    work: Executor
-    cache: Cache | None
-
-
-class Alone(Struct, Generic[Measured], frozen=True):
-    """One evaluation as far as it got, and what it was measured with, if it got anywhere."""
-
-    evaluation: Evaluation
-    project: Project
-    settings: Settings
-    screen: Console
-    result: PartialResult[Measured]
-    engine: EngineInfo | None = None
-    trust: Trust | None = None
-
-    @property
-    def finished(self) -> Measured | None:
-        """What was measured: all of it, or the part until it was stopped."""
-        return self.result.finished
-
-    def report(self, section: Any, **more: Any) -> Report:
-        """Return the report with the ``section`` of the evaluation, if there is one; ``more``: what else it has."""
-        return report_of(
-            project_info(self.project),
-            self.settings.seed,
-            **{self.evaluation: section},
-            engine=self.engine,
-            trust=self.trust,
-            skipped=self.result.skipped(self.evaluation) if section is None else (),
-            stopped=self.result.reason,
-            timings=self.screen.timings,
-            **more,
-        )
-
-
-def measured_alone(
-    evaluation: Evaluation,
-    settings: Settings,
-    project: Project,
-    screen: Console,
-    measure: Callable[[Bench], Measured],
-    *,
-    environment: Mapping[str, str] = os.environ,
-    models: Models | None = None,
-    in_folds: bool = False,
-    engine_of: Callable[[Measured], EngineInfo | None] = lambda _: None,
-) -> Alone[Measured]:
-    """Measure one evaluation. If the engine fails or somebody interrupts, the part until then is kept.
-
-    Args:
-        evaluation: which one.
-        settings: which engine, and how it is measured.
-        project: what is measured.
-        screen: shows the progress.
-        measure: makes the engine ready, and measures.
-        environment: the variables of the process.
-        models: where a trained model may be taken from; ``None``: the engine is trained.
-        in_folds: whether the engine has to be trained in folds.
-        engine_of: returns what understood, if that is another engine: the one of a fold.
-
-    Raises:
-        UserError: the engine does not support it, or the project is at fault.
-    """
-    used: Engine | None = None
-
-    def evaluate() -> Measured:
-        nonlocal used
-        ensure_token_is_sent_as_on_base(settings, find_host(environment, settings.token), environment)
-        cache = cache_of_command(settings, environment, screen)
-        with (
-            opened_engine(settings, project, environment, screen, models=models, cache=cache) as engine,
-            workplace_of(settings, screen) as work,
-        ):
-            ensure_possible(engine, evaluation, in_folds=in_folds)
-            used = engine
-            return require_same_model(engine, lambda: measure(Bench(engine, work, cache)))
-
-    result = run_until_failure(evaluate)
-    finished = result.finished
-    if used is None or finished is None:
-        return Alone(evaluation, project, settings, screen, result)
-    info = used.info(measured=engine_of(finished), conversations=evaluation == "e2e")
-    return Alone(evaluation, project, settings, screen, result, info, used.trust)
 
 
 _OF_A_CHANGE = (

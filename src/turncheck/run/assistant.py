@@ -124,14 +124,23 @@ def assistant_in_use(
         UserError: there is nothing to train on, a model cannot be read, or an action server does not start.
     """
     ensure_possible(engine, "e2e")
+    make_assistant_ready(engine, options, project, screen)
+    with running_server(options.settings, project, environment, screen) as server:
+        yield engine.assistant(server)
+
+
+def make_assistant_ready(engine: Engine, options: AssistantOptions, project: Project, screen: Console) -> None:
+    """Make ready what conversations need, and say what it is.
+
+    Raises:
+        UserError: there is nothing to train on, a model cannot be read, or the channel cannot be named.
+    """
     if options.channel != DEFAULT_CHANNEL and engine.capabilities.no_channel is not None:
         raise UserError(engine.capabilities.no_channel)
     engine.make_ready(("core", "nlu"), screen, lambda: ensure_trainable(project))
     note_without_nlu(engine, screen)
     for line in engine_lines(engine.info()):
         screen.note(line)
-    with running_server(options.settings, project, environment, screen) as server:
-        yield engine.assistant(server)
 
 
 def note_without_nlu(engine: Engine, screen: Console) -> None:

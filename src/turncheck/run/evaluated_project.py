@@ -12,7 +12,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Final, Literal, Protocol
 
 from msgspec import UNSET, Struct, UnsetType, structs
 from msgspec.structs import replace
@@ -20,10 +20,12 @@ from msgspec.structs import replace
 from turncheck.comparison.quarantine import with_results
 from turncheck.comparison.understood_differently import Suspects, understood_differently, with_messages
 from turncheck.evaluations.core.misunderstood import as_parse, missing_labels, with_neighbours
+from turncheck.evaluations.coverage import PLATFORM_COVERAGE
 from turncheck.evaluations.kinds import KINDS
 from turncheck.gates.rules import read_rules
 from turncheck.messages.errors import UserError
 from turncheck.messages.phrasing import count
+from turncheck.platforms.base import Part
 from turncheck.project.story_sentences import with_story_sentences
 from turncheck.report import model
 from turncheck.report.evaluations import EVALUATIONS
@@ -61,6 +63,7 @@ if TYPE_CHECKING:
     from turncheck.project.nlu_data import NluData
     from turncheck.project.project_file import Role
     from turncheck.report.batch import Batch
+    from turncheck.report.consistency import Consistency
     from turncheck.settings.options import Settings
 
 
@@ -205,10 +208,9 @@ def coverage_by_tests(  # noqa: PLR0917 - all that reaches something
     The training sentences of an assistant whose files name all that users may mean are tests as well, as they are on
     its platform.
     """
-    if (own := project.platform.part("coverage")) is not None:
+    if (own := project.platform.part(PLATFORM_COVERAGE)) is not None:
         sentences = (tests.nlu or project.nlu).examples if nlu else ()
-        found: dict[str, model.KindCoverage] = own.coverage(project, sentences, nlu, batch) if nlu or batch else {}
-        return found
+        return own.coverage(project, sentences, nlu, batch) if nlu or batch else {}
     from turncheck.evaluations import coverage
     from turncheck.project.testfiles import code_of_actions
 
@@ -224,6 +226,28 @@ def coverage_by_tests(  # noqa: PLR0917 - all that reaches something
         return found
     # What a change removes or edits is known without any test; how much is reached then says nothing.
     return {kind: structs.replace(kind_coverage, share=None) for kind, kind_coverage in found.items()}
+
+
+class CheckedTests(Protocol):
+    """What is known of tests that were checked against an assistant's files."""
+
+    @property
+    def consistency(self) -> Consistency:
+        """How much was checked against each other, and the tests that cannot pass."""
+
+    @property
+    def exercised(self) -> Mapping[str, Sequence[str]]:
+        """What the tests name, by kind."""
+
+
+class ConsistencyModule(Protocol):
+    """What a report says of files and tests without running them, in the module ``consistency`` of a platform."""
+
+    def checked(self, project: Project, cases: Sequence[E2ECase]) -> CheckedTests | None:
+        """Return what was checked; ``None`` if there is nothing of this kind."""
+
+
+CONSISTENCY: Final = Part[ConsistencyModule]("consistency")
 
 
 class EvaluatedProject(Struct, frozen=True):
@@ -361,7 +385,7 @@ def _report(inputs: Inputs, project: Project, tests: Tests, run: RunInProgress, 
     settings = inputs.settings
     sections = {KINDS[name].metric_prefix: section for name, section in run.sections.items()}
     nlu, core, e2e, batch = (sections.get(name) for name in ("nlu", "core", "e2e", "batch"))
-    consistency = project.platform.part("consistency") if project.flows else None
+    consistency = project.platform.part(CONSISTENCY) if project.flows else None
     checked = None if consistency is None else consistency.checked(project, run.cases.cases)
     return report_of(
         _project_of(inputs, project),

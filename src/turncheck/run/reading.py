@@ -70,6 +70,9 @@ class Tests(Struct, frozen=True):
         return (*self.nlu_findings, *self.story_findings, *self.other_findings)
 
 
+NO_TESTS: Final = Tests(nlu=None, stories=(), e2e=())
+
+
 def variables_of(settings: Settings) -> FileVariables:
     """Return what files of a project get on a command line: what was handed over, and the process's environment."""
     return FileVariables(dict(settings.env), os.environ)

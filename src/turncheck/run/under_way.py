@@ -9,7 +9,7 @@ from functools import cached_property
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from msgspec import structs
+from msgspec import Struct, structs
 
 from turncheck.evaluations.answers import COMPUTE_LOCALLY, Answers, DelegatedError, answered
 from turncheck.evaluations.kinds import KINDS
@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from turncheck.engines.base import Engine
+    from turncheck.evaluations.batch.suites import SuiteRun
     from turncheck.evaluations.kind import EvaluationKind
     from turncheck.evaluations.varying.base_runner import BaseRunner
     from turncheck.evaluations.varying.repeating import Repeating
@@ -58,6 +59,7 @@ if TYPE_CHECKING:
 
 
 Section = TypeVar("Section")
+Options = TypeVar("Options", bound=Struct)
 
 
 class RunInProgress:
@@ -76,6 +78,7 @@ class RunInProgress:
         base_report: Callable[[], Report | None] = lambda: None,
         base_bot: Callable[[str | None], Bot | None] = lambda _: None,
         until_its_end: ExitStack | None = None,
+        options: Struct | None = None,
     ) -> None:
         self.inputs = inputs
         self.settings = inputs.settings
@@ -93,6 +96,7 @@ class RunInProgress:
         """The assistant of the base, trained and started here when it is first asked: one for all evaluations."""
         self.until_its_end = until_its_end or ExitStack()
         """What is closed at the end of the run."""
+        self._options = options
         self.refused: dict[Evaluation, UserError] = {}
         """Why evaluations could not be trained."""
         engines.recall(precomputed.parts)
@@ -103,10 +107,16 @@ class RunInProgress:
         self.skipped: dict[str, Skipped] = {}
         self.parts: list[Skipped] = []
         self.stopped: str | None = None
+        self.cut_short: IncompleteError | None = None
+        """What ended it before its end."""
         self.case_findings: tuple[Finding, ...] | None = None
         self.repeats = RepeatPlan()
         """Which tests are repeated, and what is left of their budget: planned before anything is asked."""
         self.refusals: dict[Location, Finding] = {}
+
+    def options(self, kind: type[Options]) -> Options | None:
+        """Return what a command asks of this kind of evaluation besides the settings; ``None``: it is one of a run."""
+        return self._options if isinstance(self._options, kind) else None
 
     def evaluate(self, *, needs_engine: bool) -> None:
         """Run those evaluations that need the engine, or those that only need the files, in their order.
@@ -148,6 +158,7 @@ class RunInProgress:
                     refused.location, found("training-refused", f"{error.message}.", refused.location)
                 )
             return None
+        self.cut_short = result.stopped
         self.stopped = redact(result.reason) if result.reason is not None else None
         for skipped in result.skipped(evaluation):
             self.skip(skipped)
@@ -180,10 +191,11 @@ class RunInProgress:
 
     def not_possible(self, evaluation: Evaluation, *, in_folds: bool = False) -> Skipped | None:
         """The engine cannot do it, or a part of the project that it needs cannot be read completely."""
-        return skipped_unsupported(evaluation, self.engines, self._lost, self.project, in_folds=in_folds)
+        return skipped_unsupported(evaluation, self.engines, self.lost, self.project, in_folds=in_folds)
 
     @cached_property
-    def _lost(self) -> Mapping[str, Finding]:
+    def lost(self) -> Mapping[str, Finding]:
+        """The parts of the project that cannot be read completely, and what shows it."""
         return unreadable_parts(self.project)
 
     def not_now(self, evaluation: Evaluation) -> Skipped | None:
@@ -308,10 +320,23 @@ class SuitesOfRun:
         self, screen: Console, answers: Answers = COMPUTE_LOCALLY, repeating: Repeating[Batch] | None = None
     ) -> Batch:
         """Judge them; see :func:`turncheck.evaluations.batch.suites.evaluate_suites`."""
-        from turncheck.evaluations.batch.suites import SuiteRun, evaluate_suites  # as above
+        from turncheck.evaluations.batch.suites import evaluate_suites  # as above
+
+        return evaluate_suites(self.engines, self.read.suites, self._how, screen, answers, repeating=repeating)
+
+    def evaluate_times(self, screen: Console, times: int) -> Batch:
+        """Judge them so many times; see :func:`turncheck.evaluations.batch.suites.evaluate_suites_times`."""
+        from turncheck.evaluations.batch.suites import evaluate_suites, evaluate_suites_times  # as above
+
+        if times == 1:
+            return evaluate_suites(self.engines, self.read.suites, self._how, screen)
+        return evaluate_suites_times(self.engines, self.read.suites, self._how, screen, times)
+
+    @property
+    def _how(self) -> SuiteRun:
+        from turncheck.evaluations.batch.suites import SuiteRun  # as above
 
         training = {example.text for example in self.project.nlu.examples}
         stands_in = self.engines.capabilities.stands_in
         setting = setting_of(self.project)
-        how = SuiteRun(self._known, training, self.settings.notes, by_stand_in=stands_in, setting=setting)
-        return evaluate_suites(self.engines, self.read.suites, how, screen, answers, repeating=repeating)
+        return SuiteRun(self._known, training, self.settings.notes, by_stand_in=stands_in, setting=setting)

@@ -13,7 +13,7 @@ from turncheck.validation.catalogue_names import NAME_CHECKS
 from turncheck.validation.catalogue_rasa import OLDER_CHECKS, RASA_CHECKS
 from turncheck.validation.catalogue_suites import CASE_CHECKS, QUARANTINE_CHECKS, SUITE_CHECKS
 from turncheck.validation.catalogue_training import TRAINING_CHECKS
-from turncheck.validation.checks import KNOWN, Check, declared
+from turncheck.validation.checks import CATALOGUE, KNOWN, Check, declared
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -29,7 +29,7 @@ def _beside_their_functions() -> Iterator[Check]:
 
 OWN_CHECKS: Final = (*NAME_CHECKS, *TRAINING_CHECKS, *_beside_their_functions(), *OLDER_CHECKS)
 
-_OF_PLATFORMS: Final[tuple[Check, ...]] = tuple(check for part in parts("catalogue").values() for check in part.CHECKS)
+_OF_PLATFORMS: Final[tuple[Check, ...]] = tuple(check for part in parts(CATALOGUE).values() for check in part.CHECKS)
 
 KNOWN.update(
     (check.code, declared(check))

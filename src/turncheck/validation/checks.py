@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Final, Literal, NamedTuple, Required, TypedDict, Unpack
+from typing import Final, Literal, NamedTuple, Protocol, Required, TypedDict, Unpack
 
 from turncheck.messages.finding import Location, Name, Severity  # noqa: TC001 - the types of rows are looked at
+from turncheck.platforms import base as platforms
 from turncheck.validation.facts import Facts, Part  # noqa: TC001 - likewise
 
 Fails = Literal["always", "on-warnings", "never"]
@@ -126,6 +127,21 @@ class Check(NamedTuple):
         if stories_only and self.fails_stories is not None:
             return self.fails_stories
         return self.fails
+
+
+class CatalogueModule(Protocol):
+    """The checks of a platform, in the module ``catalogue`` of its package."""
+
+    @property
+    def CHECKS(self) -> tuple[Check, ...]:  # noqa: N802 - a constant of a module
+        """The rows."""
+
+    @property
+    def SECTION(self) -> str:  # noqa: N802 - as above
+        """Their heading in the manual."""
+
+
+CATALOGUE: Final = platforms.Part[CatalogueModule]("catalogue")
 
 
 KNOWN: Final[dict[str, Check]] = {}

@@ -11,6 +11,7 @@ from turncheck.platforms.registry import parts
 from turncheck.validation.catalogue import CHECKS, OWN_CHECKS
 from turncheck.validation.catalogue_rasa import RASA_CHECKS
 from turncheck.validation.catalogue_suites import CASE_CHECKS, QUARANTINE_CHECKS, SUITE_CHECKS
+from turncheck.validation.checks import CATALOGUE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -86,7 +87,7 @@ def manual() -> str:
     sections += ["## In end-to-end test cases\n", *map(manual_section, CASE_CHECKS)]
     sections += ["## In batch suites\n", *map(manual_section, SUITE_CHECKS)]
     sections += ["## In turncheck.quarantine.yml\n", *map(manual_section, QUARANTINE_CHECKS)]
-    for part in parts("catalogue").values():
+    for part in parts(CATALOGUE).values():
         sections += [f"## {part.SECTION}\n", *map(manual_section, part.CHECKS)]
     return "\n".join(sections)
 

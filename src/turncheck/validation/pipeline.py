@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 import msgspec
 from msgspec import Struct
@@ -15,6 +15,7 @@ from turncheck.dialogue.domain import SLOT_REQUESTED
 from turncheck.messages.errors import EXIT_FAILED, EXIT_OK
 from turncheck.messages.finding import LEGACY_PROJECT, SEVERITIES, Finding, Location, Name, Severity
 from turncheck.messages.phrasing import suggestion
+from turncheck.platforms.base import Part
 from turncheck.project import model
 from turncheck.project.folder import TOO_LARGE
 from turncheck.registry import blamed_on_plugin
@@ -48,6 +49,27 @@ if TYPE_CHECKING:
     from turncheck.project.e2e.model import E2ECase
     from turncheck.project.nlu_data import Example
     from turncheck.project.rasa_version import RasaVersion
+
+
+# What platforms check themselves.
+
+
+class ChecksModule(Protocol):
+    """All that is wrong with an assistant, in the module ``checks`` of a platform's package."""
+
+    def findings(self, project: model.Project, *, strict: bool) -> Iterable[Finding]:
+        """Return the findings; ``strict``: with what is only advice."""
+
+
+class MoreChecksModule(Protocol):
+    """What else is wrong with a Rasa project, in the module ``more_checks`` of a platform's package."""
+
+    def findings(self, facts: Facts) -> Iterable[Finding]:
+        """Return the findings."""
+
+
+PLATFORM_CHECKS: Final = Part[ChecksModule]("checks")
+MORE_CHECKS: Final = Part[MoreChecksModule]("more_checks")
 
 
 # Tests compared with the domain: names that only a test uses, so that it cannot pass, or only for a wrong reason.
@@ -236,7 +258,7 @@ def _check_keywords(facts: Facts) -> Iterable[Finding]:
 def _check_of_platform(facts: Facts) -> Iterable[Finding]:
     if facts.project.calm is None:
         return ()  # most projects have no flows, and need not load what checks them
-    more = facts.project.platform.part("more_checks")
+    more = facts.project.platform.part(MORE_CHECKS)
     return () if more is None else more.findings(facts)
 
 
@@ -470,7 +492,7 @@ def validate(
         tests: the project's tests, to be compared with the training data.
         targets_3: a project of an older Rasa is meant for Rasa 3: what that would refuse is an error.
     """
-    if (checks := project.platform.part("checks")) is not None:
+    if (checks := project.platform.part(PLATFORM_CHECKS)) is not None:
         found_there = dict.fromkeys(checks.findings(project, strict=strict))
         return _sorted((finding, CHECKS[finding.code].fails) for finding in found_there)
     if project.older is not None:

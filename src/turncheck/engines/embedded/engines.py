@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import msgspec
 from msgspec.structs import replace
@@ -25,6 +25,7 @@ from turncheck.engines.embedded.models import (
     named_model,
 )
 from turncheck.evaluations.kinds import KINDS
+from turncheck.platforms import base as platforms
 from turncheck.process.output_files import temporary_folder
 from turncheck.project.calibration import trust_in
 from turncheck.project.config import has_policies_beside_flows, understands_intents
@@ -127,6 +128,8 @@ class EmbeddedEngine(Engine):
         """It trains on the project's files: those that an evaluation needs must exist and be complete."""
         if self.project.calm is not None and not understands_intents(self.project):
             return frozenset()  # it is not trained at all
+        if self.models is not None and self.models.named is not None:
+            return frozenset()  # as little
         needed = NLU_PARTS if KINDS[evaluation].nlu_only else DIALOGUE_PARTS | {"pipeline"}
         return needed if in_folds else needed | {"sentences"}
 
@@ -267,8 +270,8 @@ class EmbeddedEngine(Engine):
 
     @property
     def trained_sentences(self) -> Collection[str] | None:
-        """The sentences that were trained on: the model's, if there is one."""
-        return None if self.nlu is None else frozenset(self.nlu.sentences.texts)
+        """Those of a model; what is trained here is trained on the project's."""
+        return None if self._model is None or self.nlu is None else frozenset(self.nlu.sentences.texts)
 
     def tokenizer(self) -> Callable[[Sequence[str]], Sequence[tuple[tuple[int, int], ...]]] | None:
         """Return the tokenizer of the model, else the project's own: neither needs any training.
@@ -421,6 +424,17 @@ def opened(  # noqa: PLR0917 - as of all engines
     yield engine_of(settings, project, environment, hosts=hosts, models=models)
 
 
+class StandInModule(Protocol):
+    """What is trained on the assistants of a platform, in the module ``stand_in`` of its package."""
+
+    @property
+    def StandIn(self) -> type[EmbeddedEngine]:  # noqa: N802 - a class of a module
+        """The embedded engine of its assistants."""
+
+
+STAND_IN: Final = platforms.Part[StandInModule]("stand_in")
+
+
 def engine_of(
     settings: Settings,
     project: Project,
@@ -430,7 +444,7 @@ def engine_of(
     models: Models | None = None,
 ) -> EmbeddedEngine:
     """Return the engine, which trains nothing before it is asked."""
-    own = project.platform.part("stand_in")
+    own = project.platform.part(STAND_IN)
     kind: type[EmbeddedEngine] = EmbeddedEngine if own is None else own.StandIn
     return kind(
         project,

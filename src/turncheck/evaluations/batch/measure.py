@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from turncheck.messages.phrasing import count
 from turncheck.report.model import Batch, Skipped
 from turncheck.run.reading import skipped_without_nlu, with_tests
@@ -11,6 +13,13 @@ from turncheck.run.repeats import repeating
 
 if TYPE_CHECKING:
     from turncheck.run.under_way import RunInProgress
+
+
+class SuiteOptions(Struct, frozen=True):
+    """What ``test batch`` asks for besides the settings."""
+
+    repeat: int | None = None
+    """How often each suite is run; ``None``: as in a run."""
 
 
 def measure(run: RunInProgress) -> Batch | None:
@@ -32,5 +41,8 @@ def measure(run: RunInProgress) -> Batch | None:
 
 
 def _judged(run: RunInProgress) -> Batch:
+    asked = run.options(SuiteOptions)
+    if asked is not None and asked.repeat is not None:
+        return run.suites.evaluate_times(run.screen, asked.repeat)
     with repeating(run, "batch") as how:
         return run.suites.evaluate(run.screen, run.precomputed.answers, how)

@@ -5,8 +5,11 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from turncheck.evaluations.answers import LazyPolicies, lazy_nlu
-from turncheck.evaluations.core.judging import evaluate_stories
+from turncheck.evaluations.core.judging import evaluate_stories, has_annotated_texts
+from turncheck.messages.errors import UserError
 from turncheck.messages.phrasing import at_paths, count
 from turncheck.project.model import Story, UserStep
 from turncheck.project.story_sentences import with_story_sentences
@@ -16,6 +19,15 @@ from turncheck.validation.names import learnable
 
 if TYPE_CHECKING:
     from turncheck.run.under_way import RunInProgress
+
+
+class StoryOptions(Struct, frozen=True):
+    """What ``test core`` asks for besides the settings. Only predictions are judged, as by ``rasa test core``."""
+
+    end_to_end: bool = False
+    """Whether intents and entities are judged, too; otherwise the messages are understood as they are annotated."""
+    most: int | None = None
+    """Only so many stories are judged, the first ones; ``None``: all."""
 
 
 def measure(run: RunInProgress) -> Core | None:
@@ -31,7 +43,8 @@ def measure(run: RunInProgress) -> Core | None:
         )
         none = Skipped(evaluation="core", reason=nothing, no_tests=True)
         why_not = unreadable("core", run.tests.story_findings) or none
-    has_sentences = any(map(_has_text, listed))
+    asked = run.options(StoryOptions)
+    has_sentences = asked is None and any(map(_has_text, listed))
     why_not = why_not or run.why_not("core")
     why_not = why_not or skipped_without_nlu("core", run.project, run.engines, has_sentences=has_sentences)
     if why_not is not None:
@@ -40,7 +53,10 @@ def measure(run: RunInProgress) -> Core | None:
         return None
     run.record_partial("core", run.tests.story_findings)
 
-    with run.screen.step("core", f"Testing {count(len(listed), 'story', 'stories')}"):
+    number = len(listed) if asked is None or asked.most is None else min(len(listed), asked.most)
+    with run.screen.step("core", f"Testing {count(number, 'story', 'stories')}"):
+        if asked is not None:
+            return run.run_or_skip("core", lambda: _judged_as_asked(run, asked))
         return run.run_or_skip("core", lambda: _judged(run, has_sentences=any(map(_has_text, stories))))
 
 
@@ -60,6 +76,29 @@ def _judged(run: RunInProgress, *, has_sentences: bool) -> Core:
         timed=run.screen.timer("core"),
         work=run.work,
         answers=run.precomputed.answers,
+    )
+
+
+def _judged_as_asked(run: RunInProgress, asked: StoryOptions) -> Core:
+    """Judge the predictions; a model that only has policies understands only ``/intent``, as in Rasa."""
+    engines, stories = run.engines, run.tests.stories
+    nlu = engines.nlu if asked.end_to_end else None
+    tokenize = None
+    if nlu is None and has_annotated_texts(stories):
+        try:
+            tokenize = engines.tokenizer()
+        except UserError as error:
+            run.screen.note(f"The entities that the stories annotate are not judged: {error.message}.")
+    return evaluate_stories(
+        engines.ensemble,
+        stories,
+        nlu=nlu,
+        tokenize=tokenize,
+        end_to_end=asked.end_to_end,
+        training=with_story_sentences(run.project).nlu.examples if asked.end_to_end else (),
+        max_stories=asked.most,
+        at_once=engines.at_once,
+        timed=run.screen.timer("core"),
     )
 
 

@@ -6,7 +6,7 @@ from contextlib import ExitStack
 from functools import partial
 from typing import TYPE_CHECKING
 
-from msgspec import structs
+from msgspec import Struct, structs
 
 from turncheck.dialogue.domain import DEFAULT_ACTIONS, DialogueDomain
 from turncheck.evaluations.answers import unanswered
@@ -30,14 +30,26 @@ from turncheck.run.repeats import compares_turns, engine_of_base, rules_of, sect
 from turncheck.validation.case_names import check_cases
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from turncheck.engines.conversation import ConversationEngine
     from turncheck.evaluations.e2e.case import CaseOutcome
     from turncheck.evaluations.varying.base_runner import BaseRunner
     from turncheck.messages.finding import Finding
     from turncheck.project.e2e.model import E2ECase
+    from turncheck.report.model import CaseResult
     from turncheck.run.under_way import RunInProgress
+
+
+class CaseOptions(Struct, frozen=True):
+    """What ``test e2e`` asks for besides the settings."""
+
+    how: CaseRun
+    """How cases are run."""
+    finished: Callable[[CaseResult], None]
+    """Called with the result of each case, in their order, once it is known."""
+    ended: Callable[[CaseOutcome], None]
+    """Called at the end with the outcome of each case."""
 
 
 def measure(run: RunInProgress) -> EndToEnd | None:
@@ -58,7 +70,8 @@ def measure(run: RunInProgress) -> EndToEnd | None:
             run.case_findings = tuple(map(_as_not_run, run.cases.findings))
         return None
     read = run.cases
-    has_domain = run.project.native is None
+    asked = run.options(CaseOptions)
+    has_domain = run.project.native is None and (asked is None or not run.project.domain.is_empty)
     checked = check_cases(read, DialogueDomain.of(run.project), run.project.flows) if has_domain else ()
     faults = (*read.findings, *checked)
     run.case_findings = faults
@@ -69,12 +82,12 @@ def measure(run: RunInProgress) -> EndToEnd | None:
         nothing = f"there are no end-to-end cases{at_paths(run.settings.e2e)}"
         run.skip(Skipped(evaluation="e2e", reason=nothing, no_tests=True))
         return None
-    has_sentences = any(has_text(turn.user) for case in read.cases for turn in case.turns)
+    has_sentences = asked is None and any(has_text(turn.user) for case in read.cases for turn in case.turns)
     if why_not := skipped_without_nlu("e2e", run.project, run.engines, has_sentences=has_sentences):
         run.skip(with_tests(why_not, [case.name for case in read.cases]))
         return None
     with run.screen.step("e2e", f"Running {count(len(read.cases), 'end-to-end case')}"):
-        return run.run_or_skip("e2e", lambda: require_any_answer(_judged(run, read.cases)))
+        return run.run_or_skip("e2e", lambda: require_any_answer(_judged(run, read.cases, asked)))
 
 
 def _as_not_run(finding: Finding) -> Finding:
@@ -89,14 +102,16 @@ def _may_call_server(outcome: CaseOutcome) -> bool:
     return bool(names.forms or {one for one in names.actions if not one.startswith("utter_")} - set(DEFAULT_ACTIONS))
 
 
-def _judged(run: RunInProgress, cases: Sequence[E2ECase]) -> EndToEnd:
+def _judged(run: RunInProgress, cases: Sequence[E2ECase], asked: CaseOptions | None) -> EndToEnd:
     """Run the conversations of the cases; the action server is started if any of them has no answers yet."""
     settings, answers = run.settings, run.precomputed.answers
     rules = rules_of(run)
-    how = CaseRun(slot_order=slot_order_of(settings), workers=max(run.engines.at_once, settings.workers))
+    how = CaseRun(slot_order=slot_order_of(settings), workers=settings.workers) if asked is None else asked.how
+    how = structs.replace(how, workers=max(how.workers, run.engines.at_once))
     engine: ConversationEngine | None = None
     on_base: BaseRunner[ConversationEngine] | None = None
     remarks: list[str] = []
+    finished, ended = (None, None) if asked is None else (asked.finished, asked.ended)
     with ExitStack() as stack:
         if unanswered(answers, case_units(cases)):
             server = stack.enter_context(action_server(run.inputs, run.project, run.screen))
@@ -124,6 +139,7 @@ def _judged(run: RunInProgress, cases: Sequence[E2ECase]) -> EndToEnd:
                 every=run.screen.seconds_between,
                 timed=run.screen.timer("e2e"),
                 answers=answers,
+                ended=ended,
             )
             return structs.replace(section, remarks=(*section.remarks, *remarks))
-        return evaluate_cases(engine, cases, how, timed=run.screen.timer("e2e"), answers=answers)
+        return evaluate_cases(engine, cases, how, finished, run.screen.timer("e2e"), answers=answers, ended=ended)

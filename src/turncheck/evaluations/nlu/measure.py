@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,7 @@ from msgspec import Struct
 from turncheck.evaluations.answers import COMPUTE_LOCALLY, Answers, lazy_nlu
 from turncheck.evaluations.nlu.judging import NluMeasurement, cross_validate, evaluate_held_out, why_not_testable
 from turncheck.evaluations.nlu.splits import FoldRun, fold_unit, stable_folds
-from turncheck.evaluations.varying.nlu import repeat_sentences
+from turncheck.evaluations.varying.nlu import ask_times, repeat_sentences
 from turncheck.evaluations.written_answers import UnreadableError, UnwritableError, read_answer, write_answer
 from turncheck.messages.phrasing import at_paths, count
 from turncheck.process.cache import MOST_BYTES, Cache
@@ -24,7 +25,7 @@ from turncheck.run.repeats import repeating
 from turncheck.work.workplace import INLINE, Executor
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from turncheck.engines.base import Engine
     from turncheck.engines.conversation import NluEngine
@@ -34,6 +35,17 @@ if TYPE_CHECKING:
     from turncheck.report.evaluations import Evaluation
     from turncheck.run.under_way import RunInProgress
     from turncheck.settings.options import Settings
+
+
+class NluOptions(Struct, frozen=True):
+    """What ``test nlu`` asks for besides the settings."""
+
+    pretrained: bool = False
+    """Whether the entities of pretrained extractors (spaCy, Duckling) are scored, too, which Rasa leaves out."""
+    repeat: int | None = None
+    """How often each sentence is asked; ``None``: as in a run."""
+    is_own: bool = True
+    """Whether what is cross-validated are the project's sentences: only what is known of them is kept."""
 
 
 def measure(run: RunInProgress) -> Nlu | None:
@@ -64,12 +76,10 @@ def measure(run: RunInProgress) -> Nlu | None:
 
 
 def _measured(run: RunInProgress, tests: NluData | None) -> NluMeasurement:
+    options = run.options(NluOptions) or NluOptions()
     if tests is not None and (engine := lazy_nlu(run.engines)) is not None:
-        with repeating(run, "nlu") as how:
-            repeat = None if how is None else partial(repeat_sentences, run.engines, how)
-            return measure_held_out(
-                run.engines, engine, run.project, tests, answers=run.precomputed.answers, repeat=repeat
-            )
+        with _repeating(run, options.repeat) as repeat:
+            return _held_out(run, engine, tests, options, repeat)
     of_whole: tuple[tuple[Evaluation, object], ...] = (
         *(("core", run.tests.stories), ("e2e", run.tests.e2e), ("batch", run.tests.batch)),
     )
@@ -82,8 +92,37 @@ def _measured(run: RunInProgress, tests: NluData | None) -> NluMeasurement:
         run.settings,
         run.screen,
         answers=run.precomputed.answers,
-        cache=run.inputs.cache,
+        cache=run.inputs.cache if options.is_own else None,
         work=run.work,
+        pretrained=options.pretrained,
+    )
+
+
+@contextmanager
+def _repeating(run: RunInProgress, times: int | None) -> Iterator[Repeat | None]:
+    """Yield what asks for sentences several times: so many, or as often as it takes if the engine's answers vary."""
+    if times is not None:
+        yield partial(ask_times, times) if times > 1 else None
+        return
+    with repeating(run, "nlu") as how:
+        yield None if how is None else partial(repeat_sentences, run.engines, how)
+
+
+def _held_out(
+    run: RunInProgress, engine: NluEngine, tests: NluData, options: NluOptions, repeat: Repeat | None
+) -> NluMeasurement:
+    """Test the engine of the whole project."""
+    annotated = (entity.entity for example in tests.examples for entity in example.entities)
+    return evaluate_held_out(
+        run.project,
+        engine,
+        tests,
+        pretrained=options.pretrained,
+        trained=run.engines.trained_sentences,
+        unknown_entities=run.engines.capabilities.not_found(annotated),
+        team_confidences=run.engines.team_confidences,
+        answers=run.precomputed.answers,
+        repeat=repeat,
     )
 
 
@@ -140,32 +179,6 @@ class KeptAnswers(Struct, frozen=True):
 
     def _key(self, unit: str) -> str:
         return hashlib.sha256(f"{self.key}\0{unit}".encode("utf-8", "surrogatepass")).hexdigest()
-
-
-def measure_held_out(
-    engines: Engine,
-    engine: NluEngine,
-    project: Project,
-    tests: NluData,
-    *,
-    answers: Answers = COMPUTE_LOCALLY,
-    pretrained: bool = False,
-    trained: Collection[str] | None = None,
-    repeat: Repeat | None = None,
-) -> NluMeasurement:
-    """Test the engine of the whole project; ``pretrained``, ``trained``, ``repeat``: see :func:`evaluate_held_out`."""
-    annotated = (entity.entity for example in tests.examples for entity in example.entities)
-    return evaluate_held_out(
-        project,
-        engine,
-        tests,
-        pretrained=pretrained,
-        trained=trained,
-        unknown_entities=engines.capabilities.not_found(annotated),
-        team_confidences=engines.team_confidences,
-        answers=answers,
-        repeat=repeat,
-    )
 
 
 def measure_by_folds(

@@ -48,6 +48,17 @@ if TYPE_CHECKING:
     from turncheck.validation.facts import ProjectTests
 
 
+class MutantOptions(Struct, frozen=True):
+    """What ``test strength`` and ``suggest`` ask for besides the settings."""
+
+    most: int = 0
+    """At most so many mutants are tried; 0: all."""
+    suggest: bool = False
+    """Whether tests are suggested that would notice more."""
+    progress: Callable[[int, int], None] | None = None
+    """Called after each mutant with how many of how many were tried."""
+
+
 def measure(run: RunInProgress) -> Strength | None:
     """Try the tests on the project with one small fault at a time; only on request.
 
@@ -56,10 +67,11 @@ def measure(run: RunInProgress) -> Strength | None:
     tests, whole = run.project_tests, run.settings.strength != "changed"
     why_not = None if run.stopped is None else run.not_now("strength")
     why_not = why_not or run.not_possible("strength") or _unreadable_tests(run)
-    if why_not is None and not (tests.stories or tests.examples or tests.cases):
+    asked = run.options(MutantOptions)
+    if why_not is None and asked is None and not (tests.stories or tests.examples or tests.cases):
         why_not = Skipped(evaluation="strength", reason="the project has no tests", no_tests=True)
     changed = None if whole or run.inputs.changed is None else run.inputs.changed()
-    if why_not is None and not whole and (reason := why_no_mutants(changed)) is not None:
+    if why_not is None and asked is None and not whole and (reason := why_no_mutants(changed)) is not None:
         why_not = Skipped(evaluation="strength", reason=reason, no_tests=True)
     if why_not is not None:
         run.skip(why_not)
@@ -75,7 +87,7 @@ def measure(run: RunInProgress) -> Strength | None:
                 changed=None if whole or changed is None else changed.by_file,
                 server=server,
                 work=where_actions_are(server, run.work, run.settings, run.screen),
-                suggest=True,
+                options=asked or MutantOptions(suggest=True),
             )
 
     with run.screen.step("strength", "Trying the tests on mutants"):
@@ -100,9 +112,7 @@ def measure_strength(
     changed: Lines | None,
     server: ActionServer,
     work: Executor,
-    most: int = 0,
-    suggest: bool = False,
-    progress: Callable[[int, int], None] | None = None,
+    options: MutantOptions,
 ) -> Strength:
     """Run the tests on the mutants of all lines, or of those that a change touches.
 
@@ -113,12 +123,12 @@ def measure_strength(
     run = StrengthRun(
         seed=settings.seed,
         budget=settings.strength_budget,
-        most=most,
+        most=options.most,
         changed=changed,
-        suggest=suggest,
+        suggest=options.suggest,
     )
     workshop = engines.workshop(settings.seed)
-    return evaluate_strength(project, workshop, tests, run, server=server, work=work, progress=progress)
+    return evaluate_strength(project, workshop, tests, run, server=server, work=work, progress=options.progress)
 
 
 def why_no_mutants(changed: ChangedLines | None) -> str | None:

@@ -123,6 +123,7 @@ def evaluate_repeatedly(
     timed: Callable[[int, float], None] | None = None,
     spent: Callable[[int, float], None] = lambda _, __: None,
     answers: Answers = COMPUTE_LOCALLY,
+    ended: Callable[[CaseOutcome], None] | None = None,
 ) -> EndToEnd:
     """Run every case ``first`` times, then those again that failed, until it is known how they fare.
 
@@ -145,6 +146,7 @@ def evaluate_repeatedly(
         timed: called at the end with the index and the seconds of each case that was run.
         spent: called at the end with the turns and the seconds that it took.
         answers: the runs that are known, and where those go that are made here.
+        ended: called at the end with the outcome of each case, with all that its runs reached.
 
     Raises:
         DelegatedError: other cases are run elsewhere.
@@ -200,16 +202,25 @@ def evaluate_repeatedly(
     for (unit, _, known), test in zip(own, tests, strict=True):
         if known is None and (is_over or test.verdict is not None):
             answers.keep(unit, test.written(lambda one: replace(one.answer, seconds=one.seconds), why))
-    if timed is not None:
-        for number, outcome in enumerate(outcomes):
-            if outcome.seconds is not None:
-                timed(number, outcome.seconds)
+    _tell(outcomes, timed, ended)
     remarks = (INTERRUPTED,) if rounds.interrupt is not None else ()
     section = structs.replace(section_of(outcomes, (*rounds.remarks, *remarks)), repeats=rounds.how)
     raise_if_stopped(rounds, section)
     if len(own) < len(cases):
         raise DelegatedError
     return section
+
+
+def _tell(
+    outcomes: Iterable[CaseOutcome],
+    timed: Callable[[int, float], None] | None,
+    ended: Callable[[CaseOutcome], None] | None,
+) -> None:
+    for number, outcome in enumerate(outcomes):
+        if timed is not None and outcome.seconds is not None:
+            timed(number, outcome.seconds)
+        if ended is not None:
+            ended(outcome)
 
 
 def _test(number: int, unit: str, case: E2ECase, known: StoredRuns | None) -> RepeatedTest[CaseOutcome]:

@@ -7,12 +7,13 @@ not recognised but found by their names: they belong only to Rasa's formats.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, Protocol
 
+from turncheck.platforms.base import Part
 from turncheck.project.nlu_data import NluData
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from turncheck.messages.finding import Finding, Location
@@ -105,3 +106,20 @@ class Format(NamedTuple):
     def kinds(self, source: Source) -> frozenset[str]:
         """Return what a file seems to hold."""
         return self.holds if self.look is None else self.look(source)
+
+
+class ExportModule(Protocol):
+    """What a platform whose assistants are single files says of them, in the module ``export`` of its package."""
+
+    @property
+    def FORMAT(self) -> Format:  # noqa: N802 - a constant of a module
+        """The file format of a complete assistant."""
+
+    def find(self, root: Path, data: Sequence[Path] | None = None) -> Path | None:
+        """Return that file in a folder, or as the only data that are named; ``None`` if there is none."""
+
+    def why_no_export(self, name: str, content: bytes) -> Finding:
+        """Return the finding about a file that is named as one and is none."""
+
+
+EXPORT: Final = Part[ExportModule]("export")

@@ -13,7 +13,7 @@ from turncheck.messages.finding import Finding
 from turncheck.platforms.registry import parts
 from turncheck.project.folder import YAML_SUFFIXES
 from turncheck.project.formats import rasa_json, rasa_yaml
-from turncheck.project.formats.format import NEEDS_OF_RASA, SUITES, Format, FormatInput, ParsedFile
+from turncheck.project.formats.format import EXPORT, NEEDS_OF_RASA, SUITES, Format, FormatInput, ParsedFile
 from turncheck.project.project_file import BOTIUM_FILES, BOTIUM_SETTINGS, CONVO, NLU_KEYS, holds_convos, is_in_objects
 from turncheck.registry import Registry, attributing_errors_to_plugin
 from turncheck.yaml_tree.source import EscapeError, Source, YamlSource
@@ -160,7 +160,7 @@ BOTIUM: Final = Format("BotiumScript", _is_botium, frozenset({"test_cases"}), _r
 FORMATS: Final = Registry(
     "turncheck.formats",
     {
-        **{f"{name}_export": one.FORMAT for name, one in parts("export").items()},
+        **{f"{name}_export": one.FORMAT for name, one in parts(EXPORT).items()},
         "rasa_yaml": rasa_yaml.FORMAT,
         "rasa_json": rasa_json.FORMAT,
         "rasa_markdown": _MARKDOWN,
