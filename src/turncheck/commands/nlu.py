@@ -334,6 +334,7 @@ def evaluate_nlu(
     """
     from msgspec import structs
 
+    from turncheck.evaluations.nlu.judging import why_not_testable
     from turncheck.evaluations.nlu.measure import NluOptions
     from turncheck.run.reading import NO_TESTS, Tests, read_answered_elsewhere, read_assistant
     from turncheck.run.single import Subject, run_single
@@ -360,6 +361,8 @@ def evaluate_nlu(
             run.lost = {part: finding for part, finding in run.lost.items() if part != "nlu"}
         ensure_trainable_by_config(project, options, needed)
         ensure_examples(data, options, project)
+        if reason := why_not_testable(run.project, run.tests.nlu, folds=options.settings.folds):
+            raise UserError(f"there is nothing to test: {reason}", hint="Name NLU data with --nlu.")
         if not options.cross_validation:
             run.engines.make_ready(("nlu",), screen, lambda: None)
 

@@ -244,16 +244,30 @@ def _report_progress(screen: Console, done: int, of: int) -> None:
         screen.progress(f"{done} of {of} mutants")
 
 
+def _readable_tests(settings: Settings) -> Tests:
+    """Return the tests of a project; there may be none.
+
+    Raises:
+        UserError: some cannot be read: without them, the others would seem to notice too little.
+    """
+    from turncheck.project.e2e.cases import read_cases
+    from turncheck.run.reading import ensure_tests_read, read_tests
+
+    tests = read_tests(settings)
+    ensure_tests_read("the test sentences", tests.nlu_findings)
+    ensure_tests_read("the test stories", tests.story_findings)
+    ensure_tests_read("the end-to-end cases", read_cases(Path(settings.project), tests.e2e).findings)
+    return tests
+
+
 def _tests_that_could_notice(settings: Settings) -> Tests:
     """Return the tests of a project.
 
     Raises:
-        UserError: it has none.
+        UserError: it has none, or some cannot be read.
     """
-    from turncheck.run.reading import read_tests
-
-    tests = read_tests(settings)
-    if not (tests.stories or tests.e2e or (tests.nlu is not None and tests.nlu.examples) or tests.findings):
+    tests = _readable_tests(settings)
+    if not (tests.stories or tests.e2e or (tests.nlu is not None and tests.nlu.examples)):
         raise UserError(
             "the project has no tests that could notice a fault",
             hint="`turncheck init` writes first tests, `turncheck suggest` finds those that notice most.",
@@ -320,14 +334,16 @@ def run_test_robustness(options: RobustnessOptions, screen: Console) -> int:
     """
     from turncheck.render.strength_text import robustness_text
     from turncheck.run.folders import ensure_apart_from_project
-    from turncheck.run.reading import read_assistant, read_tests
+    from turncheck.run.reading import ensure_tests_read, read_assistant, read_tests
     from turncheck.run.single import Subject, run_single
 
     settings = options.settings
     ensure_apart_from_project(None, settings, options.json)
     project = read_assistant(settings)
-    subject = Subject(settings, project, read_tests(settings))
-    single = run_single("robustness", subject, screen, in_folds=subject.tests.nlu is None)
+    tests = read_tests(settings)
+    ensure_tests_read("the test sentences", tests.nlu_findings)
+    subject = Subject(settings, project, tests)
+    single = run_single("robustness", subject, screen, in_folds=tests.nlu is None)
     robustness = single.report.robustness
     words = None if robustness is None else robustness_text(robustness, settings.project)
     finish(single, words, settings, options.json)
@@ -393,7 +409,7 @@ def run_suggest(options: SuggestOptions, screen: Console) -> int:
     from turncheck.evaluations.strength.measure import MutantOptions
     from turncheck.evaluations.strength.suggested import sentence_tasks
     from turncheck.run.alone import PartialResult, end_with
-    from turncheck.run.reading import ensure_trainable, read_assistant, read_dialogue_assistant, read_tests
+    from turncheck.run.reading import ensure_trainable, read_assistant, read_dialogue_assistant
     from turncheck.run.single import Subject, run_single
 
     settings = options.settings
@@ -401,7 +417,7 @@ def run_suggest(options: SuggestOptions, screen: Console) -> int:
         return _suggest_suite(bot, write=options.write)
     project = read_dialogue_assistant(settings)
     ensure_trainable(project, sentences_do=True)
-    subject = Subject(settings, project, read_tests(settings))
+    subject = Subject(settings, project, _readable_tests(settings))
     tried = run_single("strength", subject, screen, MutantOptions(options.most, suggest=True))
     if tried.stopped is not None and tried.report.strength is None:
         end_with(tried.stopped)
