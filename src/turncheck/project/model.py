@@ -53,10 +53,11 @@ class Entity(msgspec.Struct, frozen=True):
 
 
 class MappingCondition(msgspec.Struct, frozen=True):
-    """A slot mapping applies only if this loop is active (and this slot is requested)."""
+    """A slot mapping applies only if this loop is active (and this slot is requested), or this flow of Rasa Pro."""
 
     active_loop: str | None
     requested_slot: str | None = None
+    active_flow: str | None = None
 
 
 class SlotMapping(msgspec.Struct, frozen=True):

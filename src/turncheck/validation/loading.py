@@ -56,7 +56,7 @@ _DOMAIN_TOP_KEYS: Final = frozenset(
 )
 _SCHEMA_OF_PRO: Final = "/slots/|/responses/[^/]+/[0-9]+/condition"
 """Where Rasa Pro accepts more in a CALM project than Rasa's schema does."""
-_KEYS_OF_PRO: Final = frozenset({"translation"})
+_KEYS_OF_PRO: Final = frozenset({"translation", "allow_interruptions"})
 """Keys of responses that only Rasa Pro reads."""
 _CALM_TOP_KEYS: Final = frozenset({"flows", "e2e_tests", "test_cases", "fixtures", "metadata"})
 
@@ -96,13 +96,15 @@ def is_domain_file(project: Project, file: ProjectFile) -> bool:
 
 
 def _schema_faults(file: ProjectFile, root: YamlNode, *, is_calm: bool = False) -> Iterator[Finding]:
+    # A key that is like none of Rasa's may be one of a later version of Rasa Pro.
     for fault in _faults_by_schema(file, root):
         if is_calm and (re.match(_SCHEMA_OF_PRO, fault.path) or fault.unknown in _KEYS_OF_PRO):
             continue
         place = f" (at {fault.path})" if fault.path else ""
         near = suggestion(fault.unknown, fault.keys) if fault.unknown else ""
         finding = found("schema-violation", f"In '{file.path}' {fault.message}{place}.", fault.location, near)
-        yield replace(finding, hint=fault.hint)
+        is_later = is_calm and bool(fault.unknown) and not near
+        yield replace(finding, hint=fault.hint, severity="warning" if is_later else finding.severity)
 
 
 def lost_by_schema(file: ProjectFile, *, is_calm: bool = False) -> list[Finding]:

@@ -33,9 +33,7 @@ class Values(Struct, frozen=True):
 
 REPEATED: Final = "repeated test case"
 """What the finding on two cases of one name is about: only results by name need different ones."""
-_OF_UNDERSTANDING: Final = (
-    "`rasa test du` runs dialogue understanding tests, and `report import` reads its results"
-)
+_OF_UNDERSTANDING: Final = "`rasa test du` runs dialogue understanding tests, and `report import` reads its results"
 UNKNOWN: Final = "unknown key"
 """What the finding on a key is about that no version known here has, and that is like none."""
 Named = dict[str, Values]

@@ -332,7 +332,8 @@ def _slot_mapping(schema: SchemaFindings, slot: str, node: YamlNode) -> model.Sl
         condition = mapping(schema, item, f"an entry of 'conditions' {what}")
         active_loop = text_of(schema, condition.get("active_loop"), f"'active_loop' {what}")
         requested_slot = text_of(schema, condition.get("requested_slot"), f"'requested_slot' {what}")
-        conditions.append(model.MappingCondition(active_loop, requested_slot))
+        active_flow = text_of(schema, condition.get("active_flow"), f"'active_flow' {what}")
+        conditions.append(model.MappingCondition(active_loop, requested_slot, active_flow))
     value = items.get("value")
     return model.SlotMapping(
         text("type") or "",
@@ -343,7 +344,7 @@ def _slot_mapping(schema: SchemaFindings, slot: str, node: YamlNode) -> model.Sl
         intents=texts_of(schema, items.get("intent"), f"'intent' {what}"),
         not_intents=texts_of(schema, items.get("not_intent"), f"'not_intent' {what}"),
         value=None if value is None else value.data,
-        action=text("action"),
+        action=text("action") or text("run_action_every_turn"),
         conditions=tuple(conditions),
     )
 

@@ -27,13 +27,14 @@ _Use = tuple["Flow", "Named"]
 def undefined_names(facts: FlowFacts) -> Iterator[Finding]:
     """Flows, actions, responses, slots and intents that flows name, each once for each flow."""
     yield from _undefined("flow", _flows(facts), "leads to the flow", "which does not exist", facts.flow_names)
+    yield from _of_mappings(facts)
     yield from _actions(facts)
     known = facts.facts.responses | vocabulary.RESPONSES
     said = ((flow, named) for flow, named in _responses(facts) if not facts.has_response(named.name))
     yield from _undefined("response", said, "says the response", "which the domain does not define", known)
     slots = ((flow, named) for flow, named in _slots(facts) if named.name not in facts.slots)
     yield from _undefined("slot", slots, "uses the slot", "which the domain does not define", facts.facts.slots)
-    intents = facts.facts.intents | facts.facts.nlu_intents.keys()
+    intents = facts.facts.intents | facts.facts.nlu_intents.keys() | vocabulary.INTENTS
     triggers = ((flow, one.intent) for flow in _all(facts) for one in flow.triggers if one.intent.name not in intents)
     what = "which the domain does not list"
     yield from _undefined("intent", triggers, "is started by the intent", what, intents)
@@ -67,6 +68,25 @@ def _flows(facts: FlowFacts) -> Iterator[_Use]:
         is_pattern = name.startswith(PATTERN) and misspelt(name, vocabulary.PATTERNS) is None  # of a later version
         if name not in known and not is_pattern and not step.is_agent:
             yield flow, step.name
+
+
+def _of_mappings(facts: FlowFacts) -> Iterator[Finding]:
+    """Flows that must be active for a slot to be filled, and actions that fill it after each message."""
+    for slot in facts.project.domain.slots.values():
+        for mapping in slot.mappings:
+            flows = [one.active_flow for one in mapping.conditions if one.active_flow is not None]
+            actions = [mapping.action] if mapping.action is not None else []
+            for kind, names, known, why in (
+                ("flow", flows, facts.flow_names, "which does not exist"),
+                ("action", actions, facts.actions, "which the domain does not list"),
+            ):
+                for name in names:
+                    if name not in known:
+                        message = f"A mapping of the slot '{slot.name}' needs the {kind} '{name}', {why}."
+                        about = (Name("in flow", slot.name), Name(kind, name))
+                        near, named = suggestion(name, known), (Name(kind, name),)
+                        code = f"flow-{kind}-undefined"
+                        yield found(code, message, mapping.location, near, names=named, about=about)
 
 
 def _actions(facts: FlowFacts) -> Iterator[Finding]:

@@ -166,9 +166,12 @@ class _Reader:
         name = _named(named) if kind in {"action", "collect", "link", "call"} else None
         if kind in {"action", "collect", "link", "call"} and name is None:
             self._fault(f"'{kind}' must name {_NAMES[kind]}.", node)
-        if kind == "noop" and "next" not in node.items:
+        following = node.items.get("next")
+        if kind == "noop" and following is None and isinstance(named, YamlSequence):
+            following = named  # the alternatives stand there in one of the documentation's examples
+        if kind == "noop" and following is None:
             self._fault("A step with 'noop' needs 'next': it does nothing else.", node)
-        next_step, branches = self._next(node.items.get("next"), depth)
+        next_step, branches = self._next(following, depth)
         reads, fills = self._mapping(node.items.get("mapping"))
         return Step(
             kind,
@@ -198,7 +201,7 @@ class _Reader:
             return kinds[0]
         others = [key for key in node.items if str(key) not in _SHARED]
         near = next((near for key in others if (near := misspelt(str(key), STEP_KINDS))), None)
-        if near or not others:
+        if near or not (others or "next" in node.items):
             hint = f"Did you mean '{near}'?" if near else ""
             self._fault(f"A step needs one of: {', '.join(STEP_KINDS)}.", node, hint)
         return "unknown"
@@ -252,7 +255,7 @@ class _Reader:
             yield Rejection(item.location, self._condition(item.items.get("if")), _named(item.items.get("utter")))
 
     def _assignments(self, node: YamlNode | None) -> Iterator[Assignment]:
-        for item in self._items(node, "'set_slots'"):
+        for item in (node,) if isinstance(node, YamlMapping) else self._items(node, "'set_slots'"):
             if not isinstance(item, YamlMapping):
                 self._fault("An entry of 'set_slots' is a slot with its value, such as '- name: value'.", item)
                 continue

@@ -40,10 +40,24 @@ ACTIONS: Final = frozenset(
         *("action_clean_stack", "action_continue_digression", "action_continue_interrupted_flow"),
         *("action_correct_flow_slot", "action_hangup", "action_repeat_bot_messages", "action_reset_routing"),
         *("action_run_slot_rejections", "action_send_text", "action_set_language", "action_switch_language"),
-        *("action_trigger_chitchat", "action_trigger_flow", "action_trigger_search", "action_validate_slot_mappings"),
-        *("action_human_handoff", "action_external_agent_processing", "action_update_langchain_config"),
+        *(
+            "action_handoff_metric",
+            "action_trigger_chitchat",
+            "action_trigger_flow",
+            "action_trigger_search",
+            "action_validate_slot_mappings",
+        ),
+        *(
+            "action_human_handoff",
+            "action_handoff_metric",
+            "action_external_agent_processing",
+            "action_update_langchain_config",
+        ),
     }
 )
+
+INTENTS: Final = frozenset({"silence_timeout", "session_end"})
+"""Those that channels send, beside the ones of every assistant."""
 
 RESPONSES: Final = frozenset(
     {
@@ -58,6 +72,8 @@ RESPONSES: Final = frozenset(
         *("utter_internal_error_rasa", "utter_no_knowledge_base", "utter_no_relevant_answer_found"),
         *("utter_not_corrected_previous_input", "utter_out_of_scope", "utter_skip_question_answer"),
         *("utter_troubled_by_technical_issues", "utter_user_input_empty_error_rasa"),
+        *("utter_ask_continue_conversation", "utter_ask_csat_score", "utter_closing_words"),
+        *("utter_csat_thank_you_satisfied", "utter_csat_thank_you_unsatisfied"),
         *("utter_user_input_too_long_error_rasa", "utter_what_can_help_with", "utter_restart", "utter_back"),
     }
 )
@@ -65,6 +81,7 @@ RESPONSES: Final = frozenset(
 SLOTS: Final = frozenset(
     {
         *DEFAULT_SLOTS,
+        *("confirm_correction", "continue_conversation", "csat_score", "max_clarification_options"),
         *("confirm_slot_correction", "consecutive_silence_timeouts", "continue_interrupted_flow_confirmation"),
         *("dialogue_stack", "flow_hashes", "interrupted_flow_to_continue", "language", "return_value"),
         *("route_session_to_calm", "silence_timeout", "ask_confirm_digressions", "continue_digression"),
