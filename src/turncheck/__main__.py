@@ -30,12 +30,12 @@ def _run() -> int:
     interrupts.listen()
     import gc
 
-    from turncheck.process import little_memory
+    from turncheck.process import little_memory, system
     from turncheck.process.streams import make_lasting
 
     make_lasting()
     little_memory.watch_libraries()
-    ends_itself = little_memory.is_limited() and little_memory.end_by_libraries_is_not_done()
+    ends_itself = system.memory_is_limited() and little_memory.end_by_libraries_is_not_done()
     gc.set_threshold(_OBJECTS_BEFORE_COLLECTING, *gc.get_threshold()[1:])
     code = _NOT_DONE
     try:

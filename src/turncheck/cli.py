@@ -145,15 +145,10 @@ def _is_for_want_of_memory(error: BaseException) -> bool:
     if isinstance(error, ImportError):
         return any(sign in str(error) for sign in _NO_MEMORY)
     if isinstance(error, SystemError):  # Python's imports lose a MemoryError on the way
-        return _memory_is_limited()
+        from turncheck.process.system import memory_is_limited  # only where something went wrong
+
+        return memory_is_limited()
     return isinstance(error, MemoryError)
-
-
-def _memory_is_limited() -> bool:
-    """Whether the process may have only so much memory (``ulimit -v``), whatever the machine has."""
-    import resource  # only where something went wrong
-
-    return resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY
 
 
 def _say(text: str) -> None:

@@ -28,6 +28,7 @@ from turncheck.ci.host import CloneAddress, CommitFiles, Host
 from turncheck.ci.rest import RestClient, RestError
 from turncheck.process.output_files import temporary_folder
 from turncheck.process.regular_file import read_regular
+from turncheck.process.system import owner_is_this_user
 from turncheck.web.addresses import is_same_server
 
 if TYPE_CHECKING:
@@ -372,7 +373,7 @@ def _connection(checkout: Checkout, host: Host) -> dict[str, list[str]]:
 
     A folder that somebody else owns may hold programs in its configuration; a host's own checkout does not.
     """
-    return checkout.connection() if host.name or checkout.top.stat().st_uid == os.getuid() else {}
+    return checkout.connection() if host.name or owner_is_this_user(checkout.top.resolve()) else {}
 
 
 def _authorized(address: CloneAddress) -> dict[str, list[str]]:

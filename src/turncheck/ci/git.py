@@ -23,6 +23,7 @@ from msgspec import Struct
 
 from turncheck.process.output_files import temporary_folder
 from turncheck.process.regular_file import is_file, is_there, read_regular
+from turncheck.process.system import program
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -467,7 +468,7 @@ class Checkout(Struct, frozen=True, dict=True):
         environment["GIT_CONFIG_COUNT"] = str(len(settings))
         try:
             done = subprocess.run(  # noqa: S603 - our own words and commit names, no shell
-                ["git", *options, *arguments],  # noqa: S607 - whichever git is first on the path
+                [program("git"), *options, *arguments],
                 cwd=self.top,
                 capture_output=True,
                 stdin=subprocess.DEVNULL,
@@ -546,7 +547,7 @@ def _environment(top: Path) -> dict[str, str]:
 
     A home in the checkout has no configuration: it might be the change's, and name programs that git runs.
     """
-    kept = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "SYSTEMROOT")
+    kept = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "SYSTEMROOT", "USERPROFILE", "TEMP")
     is_within = Path(os.path.realpath(os.environ.get("HOME", "/"))).is_relative_to(top)
     return {
         **{name: os.environ[name] for name in kept if name in os.environ},

@@ -17,6 +17,7 @@ from msgspec import Struct
 
 from turncheck.messages.errors import UserError
 from turncheck.process.environment import redact
+from turncheck.process.system import KILL, read_at, signal_group
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -41,7 +42,7 @@ class Child(Struct, frozen=True):
     def log_end(self) -> str:
         """Return the last lines that it printed."""
         size = os.fstat(self.log.fileno()).st_size
-        text = os.pread(self.log.fileno(), _LOG_BYTES, max(0, size - _LOG_BYTES)).decode("utf-8", "replace")
+        text = read_at(self.log.fileno(), _LOG_BYTES, max(0, size - _LOG_BYTES)).decode("utf-8", "replace")
         text = _ESCAPES.sub("", text)
         lines = [line.rstrip().rpartition("\r")[2] for line in text.split("\n")]  # a progress bar: its last state
         end = "\n".join([line for line in lines if line][-LOG_LINES:])
@@ -115,7 +116,7 @@ def _ended_with_us(pid: int) -> Iterator[None]:
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         start_new_session=True,
-        env={},
+        env={name: os.environ[name] for name in ("SYSTEMROOT",) if name in os.environ},  # Python needs it on Windows
     ) as watch:
         try:
             yield
@@ -134,17 +135,17 @@ def _stop(process: subprocess.Popen[bytes], seconds: float) -> None:
     except subprocess.TimeoutExpired:
         pass
     finally:
-        _signal(process, signal.SIGKILL)  # the workers of one that has ended, too
+        _signal(process, KILL)  # the workers of one that has ended, too
         for identity in below:
             if _identity(identity[0]) == identity:  # one that left the group, unless its number was reused
                 with suppress(ProcessLookupError, PermissionError):
-                    os.kill(identity[0], signal.SIGKILL)
+                    os.kill(identity[0], KILL)
         process.wait(STOP_SECONDS)
 
 
 def _signal(process: subprocess.Popen[bytes], number: signal.Signals) -> None:
     with suppress(ProcessLookupError):
-        os.killpg(process.pid, number)
+        signal_group(process.pid, number)
 
 
 def _descendants(pid: int) -> list[tuple[int, str]]:

@@ -6,6 +6,7 @@ do. A word in it before that says that the child has been stopped, and nothing i
 
 import os
 import signal
+import subprocess
 import sys
 import time
 from contextlib import suppress
@@ -29,8 +30,12 @@ def main(pid: int) -> None:
     if sys.stdin.buffer.read(1):
         return
     with suppress(ProcessLookupError, PermissionError):
-        for number in (signal.SIGTERM, signal.SIGKILL):
+        for number in (signal.SIGTERM, getattr(signal, "SIGKILL", signal.SIGTERM)):
             if _started(pid) not in {before, b""}:  # its number was reused by another process
+                return
+            if not hasattr(os, "killpg"):  # Windows, where it ends with those that it started
+                taskkill = Path(os.environ.get("SYSTEMROOT", r"C:\Windows"), "System32", "taskkill.exe")
+                subprocess.run([taskkill, "/T", "/F", "/PID", str(pid)], check=False)  # noqa: S603 - the system's
                 return
             os.killpg(pid, number)
             time.sleep(_SECONDS)

@@ -26,14 +26,6 @@ _NOT_DONE = 2
 _WITH_OPENBLAS = ("numpy.", "scipy.")
 
 
-def is_limited() -> bool:
-    """Whether this process may only have so much memory."""
-    import resource
-
-    limits = (resource.RLIMIT_AS, resource.RLIMIT_DATA)
-    return any(resource.getrlimit(limit)[0] != resource.RLIM_INFINITY for limit in limits)
-
-
 def end_by_libraries_is_not_done() -> bool:
     """Have the process end with :data:`_NOT_DONE` if a library ends it; whether that could be arranged."""
     import ctypes
@@ -57,7 +49,7 @@ def end(code: int) -> None:
 
 def watch_libraries() -> None:
     """Have NumPy and SciPy raise a :class:`MemoryError`, instead of an interrupt, if they can start no threads."""
-    if hasattr(signal, "sigtimedwait"):  # macOS has none, nor OpenBLAS
+    if hasattr(signal, "sigtimedwait"):  # macOS and Windows have none
         sys.meta_path.insert(0, _Finder())
 
 
@@ -89,13 +81,13 @@ def telling_own_interrupts() -> Iterator[None]:
     Raises:
         MemoryError: it sent itself one.
     """
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # type: ignore[attr-defined,unused-ignore] # on Windows
     is_own = False
     try:
         yield
     finally:
-        heard = signal.sigtimedwait({signal.SIGINT}, 0)
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        heard = signal.sigtimedwait({signal.SIGINT}, 0)  # type: ignore[attr-defined,unused-ignore] # on Windows
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)  # type: ignore[attr-defined,unused-ignore] # on Windows
         if heard is not None:
             # The terminal has no number, and another process has its own; ours repeats an interrupt that was dropped.
             is_own = heard.si_pid == os.getpid() and not interrupts.happened()

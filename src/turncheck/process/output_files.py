@@ -18,6 +18,7 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, BinaryIO, Final
 
 from turncheck.messages.errors import UserError, hint_of
+from turncheck.process import system
 from turncheck.process.places import ensure_inside
 from turncheck.process.regular_file import is_file, is_there, open_regular, read_regular
 
@@ -43,8 +44,8 @@ def temporary_folder(purpose: str) -> Iterator[Path]:
         while True:
             folder = Path(tempfile.mkdtemp(prefix=f"turncheck-{purpose}-", suffix=".tmp"))
             with suppress(FileNotFoundError):  # another process took it for a leftover before it was locked
-                lock = _opened(folder)
-                if _is_locked(lock, folder, wait=True):
+                lock = _opened(folder) if system.OPENS_FOLDERS else None
+                if lock is None or _is_locked(lock, folder, wait=True):
                     break
                 os.close(lock)
     except OSError as error:
@@ -56,7 +57,8 @@ def temporary_folder(purpose: str) -> Iterator[Path]:
         yield folder
     finally:
         remove(folder)
-        os.close(lock)
+        if lock is not None:
+            os.close(lock)
 
 
 def clear_leftovers() -> None:
@@ -93,6 +95,9 @@ def atomic_write(path: Path) -> Iterator[BinaryIO]:
                 # It was created for the owner only; results are readable for everyone, as `open` would create them.
                 partial.chmod(0o666 & ~_umask())
                 file.flush()
+                if system.REPLACES_OPEN_FILES:
+                    partial.replace(path)
+            if not system.REPLACES_OPEN_FILES:
                 partial.replace(path)
         except BaseException:
             partial.unlink(missing_ok=True)
@@ -119,8 +124,9 @@ def write_new(path: Path, text: str) -> None:
 
 def _device(path: Path) -> BinaryIO:
     """Open a device or a pipe. A pipe that nobody reads is an error, instead of waiting for a reader."""
-    descriptor = os.open(path, os.O_WRONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
-    os.set_blocking(descriptor, True)
+    descriptor = os.open(path, os.O_WRONLY | system.open_flags("O_NONBLOCK", "O_NOCTTY", "O_CLOEXEC"))
+    if hasattr(os, "set_blocking"):
+        os.set_blocking(descriptor, True)
     return os.fdopen(descriptor, "wb")
 
 
@@ -144,7 +150,7 @@ def _clear_partials(path: Path) -> None:
 def _remove_if_left(path: Path) -> None:
     """Remove a folder or file of this user that is not locked."""
     with suppress(OSError):
-        if path.lstat().st_uid != os.getuid():
+        if not system.OPENS_FOLDERS or not system.owner_is_this_user(path):
             return
         lock = _opened(path)
         try:
@@ -178,7 +184,7 @@ def remove(path: Path) -> None:
 
 
 def _opened(path: Path) -> int:
-    return os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    return os.open(path, os.O_RDONLY | system.open_flags("O_NOFOLLOW", "O_NONBLOCK"))
 
 
 def _is_locked(descriptor: int, path: Path, *, wait: bool) -> bool:
@@ -187,11 +193,7 @@ def _is_locked(descriptor: int, path: Path, *, wait: bool) -> bool:
     On a file system without locks (an old network disk) leftovers cannot be distinguished from what is in use: there
     nothing is locked, and nothing is removed.
     """
-    import fcntl  # many commands write nothing, and find nothing that was left
-
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
-    except OSError:
+    if not system.lock(descriptor, wait=wait):
         return wait
     try:
         return os.path.samestat(os.fstat(descriptor), path.lstat())
@@ -325,7 +327,7 @@ def _name(line: str) -> str:
 def _record(folder: Path, name: str) -> None:
     path = folder / RECORD
     ensure_inside(folder)
-    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | system.open_flags("O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC")
     try:
         folder.mkdir(parents=True, exist_ok=True)
         descriptor = os.open(path, flags, 0o666)

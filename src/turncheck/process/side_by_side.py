@@ -17,6 +17,7 @@ from msgspec import Struct
 from turncheck.process import interrupts
 from turncheck.process.environment import known_secrets, remember_forms
 from turncheck.process.little_memory import watch_libraries
+from turncheck.process.system import own_group
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -119,7 +120,7 @@ def _started(task: Callable[[Item], object], item: Item) -> _Running[Item]:
     process.start()
     ours.close()
     theirs.close()
-    return _Running(item, process, results, lifeline)
+    return _Running(item, process, results, lifeline)  # type: ignore[arg-type,unused-ignore] # Windows has a class of its own
 
 
 def _work(
@@ -127,8 +128,7 @@ def _work(
 ) -> None:
     """The main function of such a process: an interrupt reaches it once, from its parent, and not from the terminal as
     well."""
-    with suppress(OSError):
-        os.setsid()
+    own_group()
     interrupts.listen()
     watch_libraries()
     threading.Thread(target=_end_with, args=(lifeline,), daemon=True).start()

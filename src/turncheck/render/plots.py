@@ -207,13 +207,14 @@ def _in_its_own_folder() -> Iterator[None]:
     if found is None or not found.submodule_search_locations:
         yield
         return
-    here = os.open(".", os.O_RDONLY)
+    here = os.open(".", os.O_RDONLY) if hasattr(os, "fchdir") else os.getcwd()  # noqa: PTH109 - which may be gone
     os.chdir(Path(found.submodule_search_locations[0]) / "mpl-data")
     try:
         yield
     finally:
-        os.fchdir(here)
-        os.close(here)
+        os.chdir(here)
+        if isinstance(here, int):
+            os.close(here)
 
 
 @contextmanager

@@ -7,7 +7,6 @@ have put some of its own.
 from __future__ import annotations
 
 import os
-import pwd
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -17,6 +16,7 @@ from turncheck.messages.errors import UserError
 from turncheck.process.cache import Cache
 from turncheck.process.places import ensure_inside, on_the_way
 from turncheck.process.regular_file import file_and_case, is_file, is_folder, is_link
+from turncheck.process.system import home_folder
 from turncheck.project import files as project_files
 from turncheck.project.batch.reader import FOLDERS
 from turncheck.project.testfiles import E2E_FOLDERS
@@ -137,7 +137,7 @@ def _named_folder(settings: Settings, environment: Mapping[str, str]) -> Path | 
     if settings.cache_folder is not None:
         return Path(settings.cache_folder)
     places = (environment.get("XDG_CACHE_HOME", ""), f"{environment.get('HOME') or '.'}/.cache")
-    base = next((place for place in places if place.startswith("/")), None)
+    base = next((place for place in places if os.path.isabs(place)), None)  # noqa: PTH117 - of any system
     return None if base is None else Path(base, "turncheck")
 
 
@@ -158,10 +158,7 @@ def _without_checkout(project: Path) -> list[Path]:
     """Return the folders that a project which is not in a checkout may have come with: its own, and the current one
     if it is in there, unless that is where this user is at home."""
     real, current = Path(os.path.realpath(project)), Path.cwd()
-    try:
-        home = pwd.getpwuid(os.getuid()).pw_dir  # the variable could be the change's
-    except KeyError:
-        home = "/"
+    home = home_folder()  # the variable could be the change's
     is_above = real.is_relative_to(current) and not Path(os.path.realpath(home)).is_relative_to(current)
     return [real, current] if is_above else [real]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import PurePosixPath
+from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING, Any, Final
 
 from turncheck.messages.errors import UserError
@@ -95,8 +95,9 @@ def _stays_inside(name: str, value: Any, locate: Callable[[str], Location]) -> N
 
 
 def leads_out(path: str) -> bool:
-    """Whether a path that counts from the project's folder is not below it."""
-    return PurePosixPath(path).is_absolute() or ".." in PurePosixPath(path).parts or "://" in path
+    """Whether a path that counts from the project's folder is not below it: on any system, whichever this is."""
+    read = PureWindowsPath(path)  # it knows slashes in both directions
+    return bool(read.root or read.drive) or ".." in read.parts or "://" in path
 
 
 def _file_keys() -> list[str]:
