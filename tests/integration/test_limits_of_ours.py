@@ -66,3 +66,26 @@ def test_what_neither_side_judges_is_a_reservation(limit: str, tmp_path: Path) -
     assert judged.gate("new-errors") == "passed"
     assert judged.code == 0 or judged.gate("something-was-tested") == "failed"
     assert judged.code or judged.verdict["reservation"]
+
+
+DEEP = "[" * 590 + "]" * 590
+NESTED: dict[str, tuple[str, str, str]] = {
+    "a domain": (
+        "domain.yml",
+        "  - text: It is done on Friday.\n",
+        f"  - text: soon\n    custom:\n      more: {DEEP}\n",
+    ),
+    "a configuration": ("config.yml", "- name: RulePolicy\n", f"- name: RulePolicy\n  more: {DEEP}\n"),
+    "sentences": ("data/nlu.yml", "- intent: rent\n", f"- intent: rent\n  metadata: {DEEP}\n"),
+    "rules": ("data/rules.yml", "- rule: hand one out\n", f"- rule: hand one out\n  metadata:\n    more: {DEEP}\n"),
+}
+
+
+@pytest.mark.parametrize("where", NESTED)
+def test_what_rasa_follows_to_its_end_is_followed(where: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.undo()
+
+    judged = Repository(tmp_path).judged({}, edited(WORKSHOP, NESTED[where]))
+
+    assert judged.stories == {"hello and a tandem": True, "a repair": True}
+    assert "yaml-limit" not in judged.errors

@@ -140,7 +140,11 @@ def test_what_is_no_yaml_is_named_with_its_place(text: str, place: str, words: s
 
 
 def test_nothing_nests_without_end() -> None:
-    assert parse("[" * (MAX_DEPTH - 1) + "]" * (MAX_DEPTH - 1)).findings == ()
+    for deep in ("[" * (MAX_DEPTH - 1) + "]" * (MAX_DEPTH - 1), "{a: " * (MAX_DEPTH - 1) + "b" + "}" * (MAX_DEPTH - 1)):
+        document = parse(deep)
+        assert document.findings == ()
+        assert document.root is not None
+        assert str(document.root.data).count(deep[0]) == MAX_DEPTH - 1
     for text in ("[" * 100_000, "{a: " * 100_000, "- " * 100_000 + "a", "? " * 100_000):
         assert only_finding(text)[0] in {"yaml-limit", "yaml-syntax"}
 

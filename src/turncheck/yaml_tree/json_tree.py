@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NoReturn
 
 from msgspec import Struct, field
 
-from turncheck.yaml_tree.tree import MAX_DEPTH, YamlMapping, YamlNode, YamlScalar, YamlSequence
+from turncheck.yaml_tree.tree import MAX_DEPTH, YamlMapping, YamlNode, YamlScalar, YamlSequence, let_nest
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -224,6 +224,7 @@ class _Reader:
         if character in "{[":
             if len(self._stack) >= MAX_DEPTH:
                 self._end(f"lists and objects nest deeper than {MAX_DEPTH} levels", start, "Nest less deeply.")
+            let_nest(len(self._stack))
             kind = YamlMapping if character == "{" else YamlSequence
             self._stack.append(_Open(kind(self.source, start)))
             self._position += 1

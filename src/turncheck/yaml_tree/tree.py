@@ -19,6 +19,7 @@ PyYAML's own loaders read YAML 1.1, let a second key win silently and recurse wi
 from __future__ import annotations
 
 import re
+import sys
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -212,11 +213,12 @@ def _half_quoted(source: YamlSource, offset: int) -> str:
     return f"The text goes on behind its quotes: put all of it in {other} quotes."
 
 
-MAX_DEPTH: Final = 200
-"""How deep collections may nest, aliases followed. Real projects stay below twenty."""
+MAX_DEPTH: Final = 600
+"""How deep collections may nest, aliases followed: Rasa reads as much. Real projects stay below twenty."""
+_SHALLOW: Final = 100
+"""What nests deeper is followed only with more recursion than Python allows by default: some calls for each level."""
 MAX_NODES: Final = 2_000_000
 """How many nodes a file may have, aliases followed; stops alias bombs ("billion laughs")."""
-
 MAX_DUPLICATES: Final = 200
 _SHORT: Final = 64
 """Strings up to this length are likely to occur again: then all their nodes share one."""
@@ -224,6 +226,12 @@ _FEW: Final = 8
 """A mapping with more keys keeps its dictionary once it was computed."""
 
 _TAG_PREFIX: Final = "tag:yaml.org,2002:"
+
+
+def let_nest(depth: int) -> None:
+    """Let collections that nest so deep be followed to their end."""
+    if depth > _SHALLOW:
+        sys.setrecursionlimit(max(sys.getrecursionlimit(), 10 * MAX_DEPTH))
 
 
 @dataclass(slots=True, eq=False)
@@ -338,9 +346,8 @@ def parse_yaml(source: YamlSource) -> YamlDocument:
     except YamlFaultError as error:
         return YamlDocument(source, None, (*builder.findings, error.finding))
     except yaml.YAMLError as error:
-        return YamlDocument(
-            source, None, tuple(dict.fromkeys((*builder.findings, describe_syntax_error(source, error))))
-        )
+        faults = dict.fromkeys((*builder.findings, describe_syntax_error(source, error)))
+        return YamlDocument(source, None, tuple(faults))
     root = builder.root
     is_empty = (isinstance(root, YamlScalar) and not root.value) or (isinstance(root, YamlSequence) and not root.items)
     if root is None or is_empty:  # as Rasa, which takes any empty value for an empty mapping
@@ -486,6 +493,7 @@ class _TreeBuilder:
             raise self._fault(offset_of(event.start_mark), f"the tag {event.tag!r} is not known", "Remove the tag.")
         if len(self._stack) >= MAX_DEPTH:
             raise self._limit(offset_of(event.start_mark), f"collections nest deeper than {MAX_DEPTH} levels")
+        let_nest(len(self._stack))
         if event.anchor is not None:
             self._anchors[event.anchor] = None  # open: an alias to it would make the tree endless
         kind = YamlMapping if is_mapping else YamlSequence
@@ -526,6 +534,7 @@ class _TreeBuilder:
             frame.height = height + 1
             if len(self._stack) + height > MAX_DEPTH:
                 raise self._limit(node.start, f"collections nest deeper than {MAX_DEPTH} levels, aliases followed")
+            let_nest(len(self._stack) + height)
         if isinstance(frame.node, YamlSequence):
             frame.node.items.append(node)
         elif frame.key is None:
