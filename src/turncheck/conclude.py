@@ -10,10 +10,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from turncheck.comparison.compare import compare, shown_beside_base
-from turncheck.comparison.model import Baseline, Comparison, Present
+from turncheck.comparison.model import Baseline, Comparison, Missing, Present
 from turncheck.messages.errors import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_NOT_DONE, EXIT_OK, INTERRUPTED
 from turncheck.render import outputs
 from turncheck.render.assistants import Assistants, FailedAssistant, Run, comment_key
+from turncheck.render.badge import badge_of, badge_of_all
 from turncheck.render.markdown import COMMENT_LIMIT, Fork, render_overview_comment, render_overview_summary
 from turncheck.render.page.page import distinct_names, render_page, slugs_of
 from turncheck.render.wording.gates import judge
@@ -66,6 +67,14 @@ class Outcome(Struct, frozen=True):
             rules=rule_texts,
         )
         yield page_of([self.run])
+        if self.of_own_branch:
+            yield from badge_of(self.run).files()
+
+    @property
+    def of_own_branch(self) -> bool:
+        """Whether what is measured is on the branch that changes are compared with: it has a badge."""
+        base = self.baseline
+        return base.own_branch if isinstance(base, Missing) else isinstance(base, Present) and base.agreed
 
     def beside(self) -> Iterator[Rendered]:
         """Render Rasa's files and the baseline.
@@ -177,6 +186,8 @@ class Outcomes(Struct, frozen=True):
         assistants = self.assistants
         yield from outputs.render_documents_of_all(assistants, self.links, self.flavour, self.formats, rule_texts)
         yield page_of(assistants.runs, assistants.broken)
+        if any(member.outcome.of_own_branch for member in self.members):
+            yield from badge_of_all(assistants).files()
         for member in self.members:
             yield from _in_folder(member.folder, member.outcome.renderings())
         for broken in self.unmeasured:

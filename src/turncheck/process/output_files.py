@@ -220,7 +220,7 @@ _DOCUMENTS: Final = ("report.json", "comparison.json", "verdict.json", "baseline
 _USUAL: Final = (
     *_DOCUMENTS,
     *("junit.xml", "report.html", "summary.md", "comment.md", "findings.sarif", "metrics.txt"),
-    *("gl-annotations.json", "gl-code-quality-report.json"),
+    *("gl-annotations.json", "gl-code-quality-report.json", "badge.json", "badge.svg"),
 )
 """What runs write directly into their folder."""
 _INNER: Final = ("rasa", "plots", "batch")

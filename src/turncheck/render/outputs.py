@@ -76,6 +76,8 @@ _OWN_NAMES: Final = frozenset(
             "gl-code-quality-report.json",
             "metrics.txt",
             "gl-annotations.json",
+            "badge.json",
+            "badge.svg",
         ),
     }
 )
