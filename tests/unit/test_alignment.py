@@ -58,6 +58,24 @@ def test_one_of_rasas_other_tokenizers_is_judged_by_runs_of_letters(name: str, t
     assert len(_misaligned(tmp_path, "a [lar](size)ge pizza", other)) == 1
 
 
+@pytest.mark.parametrize(
+    ("sentence", "is_lost"),
+    [
+        ("[변재영](size) 교수님", True),
+        ("[大动物](size) 在哪里", True),
+        ("[변재영](size)A 교수님", True),
+        ("a [grö](size)ße pizza", False),
+        ("a [lar](size)ge 피자", False),
+    ],
+)
+def test_words_that_rasa_takes_for_emoji_are_not_advised_to_be_bracketed_otherwise(
+    sentence: str, is_lost: bool, tmp_path: Path
+) -> None:
+    edit = (N, "    - see you later", f"    - see you later\n    - {sentence}")
+    (finding,) = [one for one in checked(tmp_path, edit).findings if one.code == "annotation-misaligned"]
+    assert ("tokenizer of the language" in finding.hint) is is_lost
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("sentence", ["[a](size) a ", "[a](size)s "])
 def test_the_cost_and_the_output_grow_with_the_annotations_of_a_sentence_and_no_faster(

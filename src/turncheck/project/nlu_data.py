@@ -176,8 +176,13 @@ def whitespace_words(text: str) -> list[str]:
     separators = _ASCII_SEPARATORS if plain else _unicode_separators()
     words: list[str] = separators.sub(" ", text).split()
     if not plain:
-        words = [word for word in words if not re.fullmatch(_EMOJI, word)]
+        words = [word for word in words if not is_dropped(word)]
     return words or [text]
+
+
+def is_dropped(word: str) -> bool:
+    """Whether Rasa's WhitespaceTokenizer drops a word since all of it is emoji, or letters that it takes for emoji."""
+    return not word.isascii() and re.fullmatch(_EMOJI, word) is not None
 
 
 def word_borders(words: Iterable[str], text: str) -> list[tuple[int, int]]:

@@ -6,11 +6,13 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
+from msgspec.structs import replace
+
 from turncheck.messages.finding import Name
 from turncheck.messages.phrasing import count as counted
 from turncheck.project.config import is_custom, short_name
 from turncheck.project.model import Domain, Project, Story, UserStep
-from turncheck.project.nlu_data import EntityAnnotation, Example, Lookup, whitespace_words, word_borders
+from turncheck.project.nlu_data import EntityAnnotation, Example, Lookup, is_dropped, whitespace_words, word_borders
 from turncheck.validation.findings import found, gathered, places_of
 from turncheck.validation.names import learning_extractors, pretrained_entities
 from turncheck.validation.places import Places
@@ -76,15 +78,22 @@ def check_alignment(facts: Facts) -> Iterator[Finding]:
         borders = _borders(example.text) if is_plain else None
         for entity in example.entities:
             if _is_misaligned(example.text, entity, borders):
-                value = shown(example.text[entity.start : entity.end])
-                yield found(
+                value = example.text[entity.start : entity.end]
+                words = f"'{shown(value)}' ({entity.entity}) in '{shown(example.text)}'"
+                finding = found(
                     "annotation-misaligned",
-                    f"'{value}' ({entity.entity}) in '{shown(example.text)}' does not begin and end where words do.",
+                    f"{words} does not begin and end where words do.",
                     places.in_example(example, entity.start),
                     about=(Name("entity", entity.entity),),
                 )
+                is_lost = borders is not None and all(map(is_dropped, value.split()))
+                yield replace(finding, hint=_LOST_WORDS) if is_lost else finding
 
 
+_LOST_WORDS: Final = (
+    "Rasa's WhitespaceTokenizer takes words of Korean, Chinese or Japanese letters for emoji and drops them, so that no"
+    " entity is learnt from them. Use a tokenizer of the language."
+)
 _TOKENIZERS: Final = frozenset({"SpacyTokenizer", "MitieTokenizer", "ConveRTTokenizer", "LanguageModelTokenizer"})
 """Rasa's tokenizers beside WhitespaceTokenizer whose words are runs of word characters, more or less."""
 
