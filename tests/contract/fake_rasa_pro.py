@@ -7,6 +7,7 @@ scripted: one or several ways, taken in turn, since a language model does not an
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -69,6 +70,12 @@ def completed(flow: str, step: str = "END") -> Json:
 def cancelled(flow: str, step: str) -> Json:
     """A flow is cancelled at a step."""
     return {"event": "flow_cancelled", "flow_id": flow, "step_id": step, "metadata": {}}
+
+
+def clarifies(*names: str) -> Json:
+    """The user is asked which of these flows is meant: a frame is put onto the stack."""
+    frame = {"frame_id": "a", "flow_id": "pattern_clarification", "step_id": "START", "names": list(names)}
+    return {"event": "stack", "update": json.dumps([{"op": "add", "path": "/0", "value": frame}])}
 
 
 def slot(name: str, value: Any) -> Json:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from fake_rasa import serving
-from fake_rasa_pro import FakeRasaPro, action, cancelled, command, completed, said, slot, started
+from fake_rasa_pro import FakeRasaPro, action, cancelled, clarifies, command, completed, said, slot, started
 from in_process import turncheck
 from msgspec import UnsetType
 
@@ -113,6 +113,28 @@ def test_flows_are_asserted_and_what_needs_a_judge_is_not_judged_by_name(bot: Pa
         assert (cases[name].reason or "").startswith(f"{kind}: ")
         assert kind in told
     assert [step.outcome for step in cases["grounded"].steps] == ["passed", "skipped"]
+
+
+@pytest.mark.parametrize(
+    ("asserted", "offered", "outcome"),
+    [
+        ("[opening hours]", ["opening hours", "book an appointment"], "passed"),
+        ("[opening hours]", ["book an appointment"], "failed"),
+        ("{operator: any, flow_ids: [opening_hours, give_feedback]}", ["opening hours"], "passed"),
+        ("{operator: all, flow_ids: [opening_hours, book_appointment]}", ["opening hours"], "skipped"),
+    ],
+)
+def test_what_a_clarification_offers_is_read_from_the_stack(
+    bot: Path, asserted: str, offered: list[str], outcome: str
+) -> None:
+    case = "test_cases:\n- test_case: offered\n  steps:\n  - user: hm\n    assertions:\n"
+    case += f"    - pattern_clarification_contains: {asserted}\n"
+    (bot / "tests" / "e2e_test_cases.yml").write_text(case, encoding="utf-8")
+    ways = {"hm": [[clarifies(*offered), said("utter_clarification_options_rasa")]]}
+    with serving(FakeRasaPro(ways=ways)) as rasa:
+        assert isinstance(rasa, FakeRasaPro)
+        _, _, report = run(bot, rasa)
+    assert cases_of(report)["offered"].outcome == outcome
 
 
 def test_a_model_that_wavers_is_flaky_and_one_that_forgot_a_flow_has_regressed(bot: Path, rasa: FakeRasaPro) -> None:

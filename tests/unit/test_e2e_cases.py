@@ -329,7 +329,7 @@ ASSERTED = "test_cases:\n- test_case: x\n  steps:\n  - user: a\n    assertions:\
             "'flow' is not a key of the assertion 'flow_completed'. Allowed: flow_id, flow_step_id.",
         ),
         ("flow_started: {operator: any}", "The assertion 'flow_started' needs the key 'flow_ids'."),
-        ("pattern_clarification_contains: a", "'pattern_clarification_contains' must be a list of the flows' names."),
+        ("pattern_clarification_contains: a", "must be a list of the flows' names, or a map with 'flow_ids'."),
         ("generative_response_is_relevant: {threshold: 2}", "'threshold' must be a number from 0 to 1."),
         ("generative_response_is_relevant: {threshold: true}", "'threshold' must be a number from 0 to 1."),
         ("generative_response_is_grounded: {treshold: 1}", "Did you mean 'threshold'?"),

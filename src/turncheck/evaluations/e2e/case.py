@@ -11,6 +11,7 @@ from turncheck.clock import evaluating_within
 from turncheck.evaluations.core.misunderstood import heard_in
 from turncheck.evaluations.coverage import digest_of
 from turncheck.evaluations.e2e import steps
+from turncheck.evaluations.e2e.clarification import judge_offered
 from turncheck.evaluations.resolved import Resolved, resolved_case
 from turncheck.messages.errors import EngineError, UnansweredError, UserError
 from turncheck.project.e2e.model import Assertion, CaseTurn, E2ECase, FlowsAsserted, MessageAsserted, SlotAsserted
@@ -36,7 +37,6 @@ _MESSAGES: Final = frozenset({"bot", "utter", "bot_uttered"})
 """The steps that wait for a message."""
 NEEDS_JUDGE: Final = ("generative_response_is_relevant", "generative_response_is_grounded")
 NO_FLOWS: Final = "it needs an assistant with flows, which this engine does not run"
-NOT_IN_TRACKER: Final = "what a clarification offers is not in the server's tracker"
 NO_JUDGE: Final = "it needs a language model as judge, and none is asked here"
 
 
@@ -69,6 +69,11 @@ def judge_assertions(
             judged.append(_not_run(assertion, "not run, since an assertion before it failed"))
         elif reason := _why_not(assertion.kind, has_flows=has_flows) or _not_reported(assertion, turn):
             judged.append(_not_run(assertion, reason))
+        elif assertion.kind == CLARIFICATION_CONTAINS:
+            offered = judge_offered(assertion, turn.events)
+            outcome: StepOutcome = "skipped" if offered.met is None else "passed" if offered.met else "failed"
+            judged.append(_judged(assertion, outcome, offered.why or None))
+            failed = offered.met is False
         else:
             found = _check(assertion, turn.events, position)
             if isinstance(found, _Met):
@@ -91,9 +96,7 @@ def _not_reported(assertion: Assertion, turn: Turn) -> str | None:
 def _why_not(kind: str, *, has_flows: bool) -> str | None:
     if kind in NEEDS_JUDGE:
         return NO_JUDGE
-    if kind in NEEDS_FLOWS and not has_flows:
-        return NO_FLOWS
-    return NOT_IN_TRACKER if kind == CLARIFICATION_CONTAINS else None
+    return NO_FLOWS if kind in NEEDS_FLOWS and not has_flows else None
 
 
 def _not_run(assertion: Assertion, reason: str) -> steps.StepResult:

@@ -208,18 +208,22 @@ _NAMES: Final = ListOf(_NAME, scalar_ok=True, nullable=True, what="a name, or a 
 # --- assertions -------------------------------------------------------------------------------------------------------
 
 _FLOW: Final = Key(_NAME, "The flow's id.", required=True)
-_FLOWS: Final = Either(
-    (
-        _NAME,
-        Record(
-            "the assertion 'flow_started'",
-            {
-                "operator": Key(Text(one_of=("all", "any")), "Whether all of the flows, or one of them."),
-                "flow_ids": Key(ListOf(_NAME, what="a list of flows"), "The flows.", required=True),
-            },
-        ),
-    ),
-    "a flow's id, or a map with 'flow_ids'",
+
+
+def _flows(kind: str) -> Record:
+    return Record(
+        f"the assertion '{kind}'",
+        {
+            "operator": Key(Text(one_of=("all", "any")), "Whether all of the flows, or one of them."),
+            "flow_ids": Key(ListOf(_NAME, what="a list of flows"), "The flows.", required=True),
+        },
+    )
+
+
+_FLOWS: Final = Either((_NAME, _flows("flow_started")), "a flow's id, or a map with 'flow_ids'")
+_OFFERED: Final = Either(
+    (ListOf(_NAME, what="a list of the flows' names"), _flows("pattern_clarification_contains")),
+    "a list of the flows' names, or a map with 'flow_ids'",
 )
 _SLOT_ASSERTION: Final = ListOf(
     Record(
@@ -270,9 +274,7 @@ ASSERTIONS: Final[dict[str, Key]] = {
     "flow_started": Key(_FLOWS, "Flows that began in this turn."),
     "flow_completed": Key(_flow_ended("flow_completed"), "A flow that was completed in this turn."),
     "flow_cancelled": Key(_flow_ended("flow_cancelled"), "A flow that was cancelled in this turn."),
-    "pattern_clarification_contains": Key(
-        ListOf(_NAME, what="a list of the flows' names"), "Flows that the user is asked to choose between."
-    ),
+    "pattern_clarification_contains": Key(_OFFERED, "Flows that the user is asked to choose between."),
     "slot_was_set": Key(_SLOT_ASSERTION, "Slots that were set in this turn."),
     "slot_was_not_set": Key(_SLOT_ASSERTION, "Slots that were not set in this turn, or not to this value."),
     "action_executed": Key(_NAME, "An action that ran."),

@@ -161,11 +161,20 @@ class _Cases:
                 is_known = slot.name in self._facts.slots
                 place = at(str(value)) if is_known and value is not None else at(slot.name)
                 yield from self._slot(case, slot.name, value, f"expects the slot '{slot.name}'", place)
-        elif assertion.kind == "pattern_clarification_contains" and isinstance(assertion.value, (list, tuple)):
-            for flow in assertion.value:
-                if flow not in self._titles:
-                    what = f"expects to be asked about the flow '{flow}', which does not exist"
-                    yield Lacking(case, "flow", str(flow), what, at(str(flow)), tuple(self._titles))
+        elif assertion.kind == "pattern_clarification_contains":
+            yield from self._offered(case, assertion)
+        elif isinstance(assertion.value, dict) and isinstance(name := assertion.value.get("utter_name"), str):
+            yield from self._response(case, name, at(name))  # of an assertion that a model judges
+
+    def _offered(self, case: E2ECase, assertion: Assertion) -> Iterator[Lacking]:
+        """Flows that the user should be asked to choose between, by name or id; with ``any`` one is enough."""
+        value = assertion.value
+        flows = value.get("flow_ids", ()) if isinstance(value, dict) else value
+        missing = [flow for flow in flows if flow not in self._titles]
+        is_enough = isinstance(value, dict) and value.get("operator") == "any" and len(missing) < len(flows)
+        for flow in () if is_enough else missing:
+            what = f"expects to be asked about the flow '{flow}', which does not exist"
+            yield Lacking(case, "flow", str(flow), what, assertion.at(str(flow)), tuple(self._titles))
 
     # --- what there is ------------------------------------------------------------------------------------------------
 
