@@ -411,3 +411,11 @@ def test_keys_that_are_misspelt_are_named_where_something_is_missing(tmp_path: P
     assert [code for code, _, _ in hints] == ["suite-unknown-key"] * 2
     assert "--name" in hints[0][2]
     assert hints[1][2] == "Remove it."
+
+
+def test_a_long_value_without_components_is_read_in_time_that_grows_with_it() -> None:
+    value = "- " * 50_000  # each place to begin was tried: minutes
+    assert components_of(f"{value}|{value}") == ()
+    assert brace_for_pipe(value) is None
+    assert components_of(" City :Oslo|:At:12:30") == ()
+    assert components_of(" City :Oslo| At:12:30") == (("City", "Oslo"), ("At", "12:30"))

@@ -32,7 +32,7 @@ _TRAIT: Final = re.compile(r"\s*trait\s*:", re.IGNORECASE)
 _BETWEEN_TRAITS: Final = "||"
 _BETWEEN_LEVELS: Final = re.compile(r"\|\||>>")
 _SINGLE_PIPE: Final = re.compile(r"(?<!\|)\|(?!\|)")
-_COMPONENT: Final = re.compile(r"[^:|]*[^:|\s][^:|]*:")
+_COMPONENT: Final = re.compile(r"\s*[^:|\s][^:|]*:")
 _BRACE_FOR_PIPE: Final = re.compile(r"^[^{}]*(\})\s*[^\W\d]\w*\s*:")
 _INVISIBLE: Final = frozenset({"Cc", "Cf", "Zl", "Zp", "Co", "Cs"})
 
