@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -386,6 +387,44 @@ def test_the_run_of_a_bot_over_http_is_told_where_it_is(
         assert name == "open" or sum("TURNCHECK_BOT_TOKEN" in step for step in next_steps) + (host == "jenkins") == 2
     if host in {"azure", "jenkins"}:  # elsewhere all variables of a project are the job's
         assert "TURNCHECK_BOT_TOKEN" in Path(FILES[host]).read_text("utf-8")
+
+
+@pytest.mark.parametrize(
+    ("host", "folder"),
+    [("gitlab", ".turncheck-cache"), ("azure", "/pipe line/turncheck-cache"), ("bitbucket", ".turncheck-cache")],
+)
+@pytest.mark.parametrize(("key", "is_used"), [("", False), ("$(TURNCHECK_CACHE_KEY)", False), ("a secret", True)])
+def test_the_cache_of_a_host_is_used_only_with_a_key(
+    host: str, folder: str, key: str, *, is_used: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A change could have written into it; Azure leaves the name of a variable that does not exist."""
+    if host != "azure" and key.startswith("$"):
+        return
+    monkeypatch.chdir(bot_over_http(tmp_path / "bot"))
+    assert run_command_line(["init", "--host", host, "--write"]) == 0
+    text = Path(FILES[host]).read_text("utf-8")
+    (line,) = (line for line in text.splitlines() if "turncheck run" in line)
+    if host == "azure":
+        (command,) = re.findall(r'"case.*"', line)
+        Path("turncheck/bin").mkdir(parents=True)
+        Path("turncheck/bin/turncheck").write_text("#!/bin/sh\nprintf '%s\\n' \"$@\"\n")
+        Path("turncheck/bin/turncheck").chmod(0o755)
+        variables = {"AGENT_TEMPDIRECTORY": str(Path.cwd()), "PIPELINE_WORKSPACE": "/pipe line"}
+        command = json.loads(command)
+        done = subprocess.run(
+            ["bash", "-c", command],
+            env={**variables, "PATH": os.environ["PATH"], "TURNCHECK_CACHE_KEY": key},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        words = done.stdout.splitlines()
+    else:
+        words = run_of(Path(FILES[host]), TURNCHECK_CACHE_KEY=key)
+
+    assert ("--cache-folder" in words) == is_used
+    assert (folder in words) == is_used
+    assert ".turncheck-cache" in text or "Cache@2" in text
 
 
 def test_on_github_a_bot_over_http_is_told_where_it_is(

@@ -90,6 +90,15 @@ def _where(asks: bool | None) -> list[str]:
     return [] if asks is None else ['--bot-url "$BOT_URL"']
 
 
+_NO_MACRO: Final = "case $TURNCHECK_CACHE_KEY in ?'('*) unset TURNCHECK_CACHE_KEY;; esac"
+"""Of a variable that does not exist, Azure leaves the name: ``$(TURNCHECK_CACHE_KEY)``."""
+
+
+def _cached(folder: str) -> str:
+    """Return the flag with the folder that the host caches: without a key, a change could have written into it."""
+    return f"${{TURNCHECK_CACHE_KEY:+--cache-folder {folder}}}"
+
+
 def _shell(word: str) -> str:
     return "'" + word.replace("'", "'\\''") + "'"
 
@@ -151,7 +160,11 @@ turncheck:
   script:
   - python3 -I -m venv {_OWN}
   - {_OWN}/bin/pip install turncheck
-  - {_quoted(run_of(projects, *_where(asks), program=f"{_OWN}/bin/turncheck"))}
+  - {_quoted(run_of(projects, *_where(asks), _cached(".turncheck-cache"), program=f"{_OWN}/bin/turncheck"))}
+  cache: # used once there is a variable TURNCHECK_CACHE_KEY, which signs it
+    key: turncheck-$CI_COMMIT_REF_SLUG
+    fallback_keys: [turncheck-$CI_DEFAULT_BRANCH]
+    paths: [.turncheck-cache]
   artifacts:
     when: always
     paths: [results/]
@@ -166,7 +179,8 @@ turncheck:
 def _azure(projects: Sequence[str], branch: str, asks: bool | None) -> str:
     secret = f"    {BOT_TOKEN}: $({BOT_TOKEN})\n" if asks else ""
     own = '"$AGENT_TEMPDIRECTORY"/turncheck/bin/{}'
-    command = run_of(projects, *_where(asks), program=own.format("turncheck"))
+    folder = _cached('"$PIPELINE_WORKSPACE/turncheck-cache"')
+    command = run_of(projects, *_where(asks), folder, program=own.format("turncheck"))
     return f"""\
 # For pull requests in Azure Repos, add this pipeline to the branch policy "Build validation".
 trigger: [{branch}]
@@ -177,10 +191,16 @@ steps:
   fetchDepth: '0'
 - script: python3 -I -m venv "$AGENT_TEMPDIRECTORY/turncheck" && {own.format("pip")} install turncheck
   env: {{PIP_CONFIG_FILE: /dev/null}}
-- script: {_quoted(command)}
+- task: Cache@2
+  inputs: # used once there is a secret variable TURNCHECK_CACHE_KEY, which signs it
+    key: turncheck | "$(Build.SourceVersion)"
+    restoreKeys: turncheck
+    path: $(Pipeline.Workspace)/turncheck-cache
+- script: {_quoted(f"{_NO_MACRO}; {command}")}
   name: turncheck
   env:
     SYSTEM_ACCESSTOKEN: $(System.AccessToken)
+    TURNCHECK_CACHE_KEY: $(TURNCHECK_CACHE_KEY)
 {secret}\
 - task: PublishTestResults@2
   condition: succeededOrFailed()
@@ -195,17 +215,22 @@ steps:
 
 
 def _bitbucket(projects: Sequence[str], branch: str, asks: bool | None) -> str:
-    command = run_of(projects, "--out test-results", *_where(asks), program=f"{_OWN}/bin/turncheck")
+    folder = _cached(".turncheck-cache")
+    command = run_of(projects, "--out test-results", *_where(asks), folder, program=f"{_OWN}/bin/turncheck")
     return f"""\
 # Measured in pull requests, and on {branch}.
 image: python:3.12
 clone:
   depth: full
+definitions:
+  caches:
+    turncheck: .turncheck-cache # used once there is a secured variable TURNCHECK_CACHE_KEY, which signs it
 pipelines:
   pull-requests:
     '**':
     - step: &turncheck
         name: turncheck
+        caches: [turncheck]
         script:
         - python3 -I -m venv {_OWN}
         - PIP_CONFIG_FILE=/dev/null {_OWN}/bin/pip install turncheck
