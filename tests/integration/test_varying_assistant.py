@@ -125,7 +125,7 @@ def test_what_regressed_is_said_everywhere(base: str, bot: Path, monkeypatch: py
     monkeypatch.setattr(CoinEngine, "rates", {**RATES, "greet": 1.0})
     assert run(base=base) == 1
     runs = len(repeats("greet").runs)
-    words = f"1 regressed (0 of {runs} runs pass; base 20 of 20)"
+    words = f"1 end-to-end case newly fails (0 of {runs} runs pass; base 20 of 20)"
     for name in ("comment.md", "summary.md"):
         assert words in (bot / "results" / name).read_text()
     verdict = json.loads((bot / "results" / "verdict.json").read_text())

@@ -220,14 +220,14 @@ def test_what_regressed_is_said_everywhere(
     monkeypatch.setattr(CoinEngine, "rates", {**RATES, "hello there": 1.0})
     assert run(kind, base=base) == 1
     runs = len(repeats(kind, "hello there").runs)
-    called = {"nlu": ("sentence", "sentences"), "batch": ("batch case", "batch cases")}[kind]
-    news = {"nlu": "failed: 1 sentence regressed; ", "batch": "failed: 1 batch case newly fails; "}[kind]
-    words = f"{called[1]}: 1 regressed (0 of {runs} runs pass; base 20 of 20)"
-    assert f"{news}{words}" in capsys.readouterr().out
+    called = {"nlu": "sentence", "batch": "batch case"}[kind]
+    news = {"nlu": "1 sentence regressed", "batch": "1 batch case newly fails"}[kind]
+    words = f"{news} (0 of {runs} runs pass; base 20 of 20)"
+    assert f"failed: {words}" in capsys.readouterr().out
     for name in ("comment.md", "summary.md"):
         assert words in (bot / "results" / name).read_text()
     (cause,) = gates()["new-failures"]["failed_by"]
-    assert cause["what"] == f"{called[0]} hello there: 0 of {runs} runs pass; base 20 of 20"
+    assert cause["what"] == f"{called} hello there: 0 of {runs} runs pass; base 20 of 20"
     assert cause["location"]["path"] == ("tests/nlu.yml" if kind == "nlu" else "suite.json")
     metrics = {one["name"]: one for one in json.loads((bot / "results/comparison.json").read_text())["metrics"]}
     assert metrics[f"{kind}.runs"]["value"] == sum(len(repeats(kind, text).runs) for text in RATES)

@@ -136,7 +136,7 @@ class Rounds(Generic[Answer]):
             return INTERRUPTED
         if self.lost:
             return self.lost[min(self.lost)].message
-        return self._out_of_budget or f"after {self.rules.most} runs, the most that are allowed"
+        return self._out_of_budget or f"after {self.rules.most} runs, the most that `repeats` allows"
 
     @property
     def _allowed(self) -> BudgetShare:

@@ -51,11 +51,14 @@ def _runs(cases: Iterable[CaseChange]) -> list[Repeats]:
     return [case.repeats for case in cases if not isinstance(case.repeats, UnsetType)]
 
 
-def repeats_in_words(report: Report, comparison: Comparison | None = None, *, failures_said: bool = False) -> str:
+def repeats_in_words(
+    report: Report, comparison: Comparison | None = None, *, failures_said: bool = False, newly_said: bool = False
+) -> str:
     """``2 regressed (0 of 6 runs pass; base 19 of 20), 3 flaky as before, 1 unclear``; the worst of each is shown.
 
     If sentences or utterances were repeated, each kind is named: ``sentences: 1 flaky``. ``failures_said``: new tests
-    that fail are said elsewhere, with their runs, and how many fail on the base too.
+    that fail are said elsewhere, with their runs, and how many fail on the base too; ``newly_said``: those that newly
+    fail, with the runs of the worst.
     """
     found = {}
     for name in REPEATED:
@@ -67,7 +70,7 @@ def repeats_in_words(report: Report, comparison: Comparison | None = None, *, fa
                 new = runs_of_new_tests(report, comparison, name)
                 newly = _without(newly, new)
                 repeated = _without(_without(repeated, new), _as_before(repeated, (*new, *newly)))
-        if words := _of_one_kind(repeated, newly):
+        if words := _of_one_kind(repeated, newly, newly_said=newly_said):
             found[name] = words
     named = (f"{CASES[name][1]}: {words}" for name, words in found.items())
     return found["e2e"] if list(found) == ["e2e"] else "; ".join(named)
@@ -86,13 +89,19 @@ def _as_before(repeat: Iterable[Repeats], newly: Iterable[Repeats]) -> list[Repe
     return _without((one for one in repeat if one.outcome == "failed" and one.base), newly)
 
 
-def _of_one_kind(repeat: Sequence[Repeats], newly: Sequence[Repeats]) -> str:
-    """Say how tests of one kind fared; ``newly``: those that fail and do not on the base, whatever its bot does."""
+def _of_one_kind(repeat: Sequence[Repeats], newly: Sequence[Repeats], *, newly_said: bool) -> str:
+    """Say how tests of one kind fared; ``newly``: those that fail and do not on the base, whatever its bot does.
+
+    ``newly_said``: they are said elsewhere, so that another number of the same tests would look like more of them.
+    """
     failed = [one for one in repeat if one.outcome == "failed"]
     as_before = _as_before(repeat, newly)
+    regressed = [one for one in repeat if one.outcome == "regressed"]
+    worse = [one for one in repeat if one.outcome == "worse"]
+    said = newly_said and len(regressed) + len(worse) == len(newly)
     parts = [
-        _some([repeats for repeats in repeat if repeats.outcome == "regressed"], "regressed"),
-        _some([repeats for repeats in repeat if repeats.outcome == "worse"], "worse"),
+        "" if said else _some(regressed, "regressed"),
+        "" if said else _some(worse, "worse"),
         _some(_without(failed, as_before), "failing"),
         _number(as_before, "failing as before"),
         _number([one for one in repeat if one.outcome == "flaky" and one.was_flaky], "flaky as before"),

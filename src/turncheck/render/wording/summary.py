@@ -369,7 +369,12 @@ def summarize(
     more = changes(report, compared, failing) if compared and not is_news and not away else []
     said = [
         *(clause.words for clause in first),
-        repeats_in_words(report, compared, failures_said=tests_fail or not wording.failed_tallies(report)),
+        repeats_in_words(
+            report,
+            compared,
+            failures_said=tests_fail or not wording.failed_tallies(report),
+            newly_said=any(gate.gate.subject == "tests" and gate.gate.new for gate in failing),
+        ),
         *uncounted_clauses(report, compared, gates, settings),
         unseen_in_words(compared, report.engine.name) if compared and report.engine else "",
         accepted_in_words(report, compared, gates),

@@ -167,7 +167,7 @@ def newly_failing(report: Report, comparison: Comparison) -> list[str]:
         known = [case for case in failing if case.base_location is not None]
         misunderstood = number_of(case for case in known if case.misunderstood)
         if broken := number_of(known) - misunderstood:
-            parts.append(f"{count(broken, one, many)} newly {'fails' if broken == 1 else 'fail'}")
+            parts.append(f"{count(broken, one, many)} newly {'fails' if broken == 1 else 'fail'}{_against_base(known)}")
         if misunderstood:
             parts.append(f"{count(misunderstood, one, many)} newly misunderstood")
         if new:
@@ -175,9 +175,16 @@ def newly_failing(report: Report, comparison: Comparison) -> list[str]:
             runs = f" ({worst_runs_in_words(repeated, are_new=True)})" if repeated else ""
             parts.append(f"{new:,} new {one if new == 1 else many} {'fails' if new == 1 else 'fail'}{runs}")
     parts += unanswered_in_words(report, comparison)
-    if regressed := len(list(failed_tests.regressed_sentences(report, comparison))):
-        parts.append(f"{count(regressed, *CASES['nlu'])} regressed")
+    if regressed := list(failed_tests.regressed_sentences(report, comparison)):
+        parts.append(f"{count(len(regressed), *CASES['nlu'])} regressed{_against_base(regressed)}")
     return parts
+
+
+def _against_base(tests: Iterable[CaseChange | FailedTest]) -> str:
+    """`` (worst: 0 of 6 runs pass; base 20 of 20)`` of tests that are all worse than on the base by their runs."""
+    runs = [test.repeats if not isinstance(test.repeats, UnsetType) else None for test in tests]
+    compared = [repeats for repeats in runs if repeats is not None and repeats.outcome in {"regressed", "worse"}]
+    return f" ({worst_runs_in_words(compared)})" if compared and len(compared) == len(runs) else ""
 
 
 def gone_in_words(report: Report, comparison: Comparison) -> str:
