@@ -25,9 +25,8 @@ if TYPE_CHECKING:
 class Checked:
     """A CALM project and its tests: ``consistency``, and what the tests name by kind (``exercised``)."""
 
-    def __init__(self, project: Project, cases: Sequence[E2ECase]) -> None:
-        facts = gather(project, tests=ProjectTests(cases=cases))
-        self._facts = FlowFacts(facts)
+    def __init__(self, facts: FlowFacts) -> None:
+        self._facts = facts
         self._cases = self._facts.cases
         self._named = _named_by(self._cases)
 
@@ -91,7 +90,7 @@ class Checked:
 
 def checked(project: Project, cases: Sequence[E2ECase]) -> Checked | None:
     """Return what was checked; ``None`` if the project has no flows."""
-    return Checked(project, cases) if project.flows else None
+    return Checked(FlowFacts(gather(project, tests=ProjectTests(cases=cases)))) if project.flows else None
 
 
 def _digest(case: E2ECase) -> str:

@@ -17,9 +17,12 @@ if TYPE_CHECKING:
 
 def findings(facts: Facts) -> Iterator[Finding]:
     """Return all that is wrong with the flows of a project; nothing if it has none."""
-    if facts.project.calm is None:
-        return
-    known = FlowFacts(facts)
+    if facts.project.calm is not None:
+        yield from findings_of(FlowFacts(facts))
+
+
+def findings_of(known: FlowFacts) -> Iterator[Finding]:
+    """Return all that is wrong with the flows of a project of which the names are collected."""
     for file in known.files:
         for fault in file.faults:
             yield found(fault.code, fault.message, fault.location, fault.hint)
