@@ -89,6 +89,7 @@ def test_the_second_run_on_the_default_branch_trains_nothing(job: CachedJob, gol
     clean = job.report()
     assert TAKEN not in job.notes
     golden(*(re.sub(r"[\d.]+ MiB", "SIZE", line) for line in job.lines))
+    assert (job.folder / "results" / "badge.svg").exists(), "of the first commit, too"
     (first,) = job.kept
     assert git(job.repository, "rev-parse", "HEAD") in first
 

@@ -111,8 +111,15 @@ class BaselineSearch(Struct):
             # Nothing is merged on somebody's own machine: it is said, and fails nothing.
             found = Missing(found.reason, found.warnings)
         if isinstance(found, Missing) and not isinstance(found, Unreachable):
-            return replace(found, agreed=not self.host.run.of_a_change)
+            return replace(found, agreed=not self.host.run.of_a_change, own_branch=self._is_of_own_branch(found))
         return found
+
+    def _is_of_own_branch(self, found: Missing) -> bool:
+        """Whether what is measured is on the branch of its base, also where that has nothing before it."""
+        if found.own_branch or not self.host.name or self.host.run.of_a_change:
+            return found.own_branch
+        base = self.host.base(lambda *_: None)
+        return base is not None and self._is_on_its_own_branch(base)
 
     @contextmanager
     def at_commit(self, commit: str) -> Iterator[AtCommit]:
