@@ -78,6 +78,16 @@ ADDRESSES += [
     b"http://evil".hex(),
     f"x,{b64encode(b'http://evil').decode()}",
 ]
+WITH_PORTS = [
+    "evil.example:443/x",
+    "evil.example:8080",
+    "10.0.0.5:80",
+    "[::1]:80/x",
+    "evil.рф:80?a",
+    "evil%2eexample:443",
+    "evil.example.:1",
+    b64encode(b"evil.example:443").decode(),
+]
 HOSTS = [*IN_ASCII, *INTERNATIONAL, *NOT_SEEN, *OF_FOUR_BYTES, *OF_SIXTEEN, *OF_SOMEBODY, *ENCODED]
 HOSTS += [b64encode(b"evil.example").decode(), b64encode(b"127.0.0.1:80").decode()]
 
@@ -88,14 +98,14 @@ def written(key: str, value: object) -> str:
 
 
 @pytest.mark.parametrize("value", [*HOSTS, *ADDRESSES])
-@pytest.mark.parametrize("key", ["callback_url", "webhook", "proxy"])
+@pytest.mark.parametrize("key", ["callback_url", "webhook", "slack-hook", "proxy"])
 def test_a_host_is_refused_in_all_its_spellings(key: str, value: str, tmp_path: Path) -> None:
     for body in (written(key, value), written("deep", [{key: {"value": [value]}}])):
         with pytest.raises(UserError, match="a host"):
             with_sent(tmp_path, "BODY", body)
 
 
-@pytest.mark.parametrize("value", ADDRESSES)
+@pytest.mark.parametrize("value", [*ADDRESSES, *WITH_PORTS])
 def test_an_address_is_refused_below_any_key(value: str, tmp_path: Path) -> None:
     for body in (written("note", value), written(value, 1)):
         with pytest.raises(UserError, match="a host"):

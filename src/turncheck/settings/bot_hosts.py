@@ -23,6 +23,11 @@ _ADDRESS: Final = re.compile(
     r"[A-Za-z][A-Za-z0-9+.-]*://|(?<![A-Za-z0-9])(?i:https?|wss?|ftp):(?!\d*(?:\s|$))\S|^\s*[/\\]{2}"
 )
 """Browsers and many libraries take ``https:host`` for an address, too."""
+_WITH_PORT: Final = re.compile(
+    r"\s*(?:(?:[\w-]+\.)+(?:[^\W\d_]{2,}|xn--[\w-]+)\.?|(?:\d{1,3}\.){3}\d{1,3}|\[[\da-fA-F:.]*:[\da-fA-F:.]*\])"
+    r":\d{1,5}(?:[/\\?#]\S*)?\s*"
+)
+"""Nothing but a host has a port, whatever its key is called."""
 _LEFT_OUT: Final = re.compile(r"[\x00-\x1f\x7f]")
 """What they leave out of an address."""
 _NOT_SEEN: Final = re.compile(
@@ -49,7 +54,7 @@ _FILE: Final = re.compile(
 """The ends of names of files that no host has."""
 _WORDS: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _OF_HOSTS: Final = re.compile(
-    r"(?:\w*(?:ur[il]|webhook|callback|endpoint|hostname)|(?:\w{3,})?host|server|proxy|origin|href|redirect)s?"
+    r"(?:\w*(?:ur[il]|hook|callback|endpoint|hostname)|(?:\w{3,})?host|server|proxy|origin|href|redirect)s?"
 )
 """The last word of a key whose value is a host or an address."""
 _HOSTS_ALONE: Final = frozenset({"host", "hostname", "url", "uri"})
@@ -62,8 +67,9 @@ _MOST_DECODINGS: Final = 10
 
 
 def names_address(texts: Iterable[str]) -> bool:
-    """Whether one of these strings contains an address, however it is encoded."""
-    return any(_ADDRESS.search(form) for text in texts for form in _forms(text))
+    """Whether one of these strings contains an address, or is a host with a port, however it is encoded."""
+    forms = (form for text in texts for form in _forms(text))
+    return any(_ADDRESS.search(form) or _WITH_PORT.fullmatch(form) for form in forms)
 
 
 def is_of_host(keys: tuple[str, ...]) -> bool:
