@@ -208,6 +208,30 @@ def test_json_with_a_byte_order_mark_is_not_read_as_in_rasa(tmp_path: Path) -> N
     assert told(findings) == [("data-not-json", "nlu.json:1:1")]
 
 
+WITH_MARK = {
+    "sentences": json.dumps({"rasa_nlu_data": {"common_examples": [{"text": "one", "intent": "b"}]}}),
+    "older keys": json.dumps({"rasa_nlu_data": {"intent_examples": [{"text": "one", "intent": "b"}]}}),
+    "a fault": '{"rasa_nlu_data": {"common_examples": [{"text": "one" "intent": "b"}]}}',
+}
+
+
+@pytest.mark.parametrize("what", WITH_MARK)
+@pytest.mark.parametrize("major", [0, 1])
+def test_rasa_0_reads_json_with_a_byte_order_mark(major: int, what: str, tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "nlu.md").write_text("## intent:a\n- b\n", encoding="utf-8")
+    (tmp_path / "data" / "more.json").write_text("\ufeff" + WITH_MARK[what], encoding="utf-8")
+    pipeline = "tensorflow_embedding" if major == 0 else "supervised_embeddings"
+    (tmp_path / "config.yml").write_text(f"pipeline: {pipeline}\n", encoding="utf-8")
+
+    project = read_project(tmp_path)
+
+    is_read = major == 0 and what != "a fault"
+    assert ("one" in {example.text for example in project.nlu.examples}) is is_read
+    assert ("data-not-json" in {code for code, _ in told(project.findings)}) is not is_read
+    assert ("nlu" in project.unreadable) is not is_read
+
+
 def test_a_lookup_file_that_json_names_and_that_is_missing_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "data").mkdir()
     content = {"rasa_nlu_data": {"lookup_tables": [{"name": "town", "elements": "towns.txt"}]}}

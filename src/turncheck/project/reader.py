@@ -421,7 +421,8 @@ def _data_of_version(
     """Leave out the files that this version of Rasa does not read; for an older one, report what it refuses."""
     if rasa is None or not rasa.is_older:
         return project_files.without_older_formats(folder, data)
-
+    if rasa.major == OLDEST:
+        data = [project_files.without_mark(folder, data_file) for data_file in data]
     folder.findings += refused_in_data(rasa.major, folder, data)
     unknown_json(rasa.major, folder)
     return data

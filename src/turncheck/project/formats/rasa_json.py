@@ -27,19 +27,22 @@ if TYPE_CHECKING:
 _COUNT: Final = "Count characters, not bytes, from 0, the end exclusive."
 
 
+DATA_NOT_JSON: Final = "data-not-json"
+
+
 def not_json(document: JsonDocument) -> Finding | None:
     """Why a file is not JSON, which Rasa skips silently; ``None`` if it is."""
     path = document.source.path
     if document.source.has_byte_order_mark:
         what = f"'{path}' is not read: it begins with a byte order mark, so that Rasa does not take it for JSON."
         hint = "Save it without one: Rasa silently skips the file."
-        return Finding("data-not-json", "error", what, Location(path, 1, 1), hint)
+        return Finding(DATA_NOT_JSON, "error", what, Location(path, 1, 1), hint)
     fault = next((json_fault for json_fault in document.faults if json_fault.kind != "duplicate-key"), None)
     if fault is None:
         return None
     what = f"'{path}' is not read: it is not JSON: {fault.what}."
     hint = "Correct it there: Rasa silently skips the file. `turncheck data convert nlu` writes YAML."
-    return Finding("data-not-json", "error", what, fault.location, hint)
+    return Finding(DATA_NOT_JSON, "error", what, fault.location, hint)
 
 
 LOOKUP_FILE_MISSING: Final = "lookup-file-missing"
