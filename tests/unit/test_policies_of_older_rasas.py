@@ -64,6 +64,22 @@ def test_a_trigger_without_mapping_policy_is_refused(major: int, tmp_path: Path,
     golden(refused.value)
 
 
+@pytest.mark.parametrize("major", [1, 2])
+@pytest.mark.parametrize(
+    ("intents", "unused"),
+    [
+        ("[{greet: {triggers: utter_hi}}, bye]", []),
+        ("[{greet: {triggers: utter_hi, use_entities: []}}, bye]", []),
+        ("[{greet: {use_entities: []}}, bye]", ["greet"]),
+    ],
+)
+def test_an_intent_that_triggers_an_action_is_used(major: int, intents: str, unused: list[str], tmp_path: Path) -> None:
+    policies = "[{name: MemoizationPolicy}, {name: MappingPolicy}]"
+    read = project(tmp_path, major, policies, "## a\n* bye\n  - utter_bye\n", intents=intents)
+    found = [one for one in validate(read).findings if one.code == "intent-unused"]
+    assert [one.names[0].name for one in found] == unused
+
+
 @pytest.mark.parametrize("ends", ['"null"', '"a_frm"'])
 @pytest.mark.parametrize(("major", "severity"), [(1, "warning"), (2, "error")])
 def test_rasa_1_trains_with_a_form_that_the_domain_lacks(major: int, severity: str, ends: str, tmp_path: Path) -> None:
