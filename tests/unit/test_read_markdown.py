@@ -183,14 +183,25 @@ def test_items_go_to_the_first_table_of_their_name(tmp_path: Path) -> None:
     assert nlu_of("## lookup:a\ntowns.txt\n- c\n", tmp_path) == [("markdown-refused", "nlu.md:3:3")]
 
 
-@pytest.mark.parametrize(("major", "code"), [(0, "data-format-unknown"), (1, "file-without-data")])
-def test_json_of_nobody_ends_rasa_0_alone(major: int, code: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("major", "is_named", "code"),
+    [
+        (0, True, "data-format-unknown"),
+        (0, False, "file-without-data"),
+        (1, True, "file-without-data"),
+        (1, False, "file-without-data"),
+    ],
+)
+def test_json_of_nobody_ends_rasa_0_alone_if_it_is_given_it(
+    major: int, is_named: bool, code: str, tmp_path: Path
+) -> None:
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / "nlu.md").write_text("## intent:a\n- b\n", encoding="utf-8")
     (tmp_path / "data" / "hotels.json").write_text('{"hotels": []}', encoding="utf-8")
     config = "pipeline: tensorflow_embedding\n" if major == 0 else "pipeline: supervised_embeddings\n"
     (tmp_path / "config.yml").write_text(config, encoding="utf-8")
-    assert (code, "data/hotels.json:1:1") in told(read_project(tmp_path).findings)
+    project = read_project(tmp_path, data=[tmp_path / "data"] if is_named else None)
+    assert (code, "data/hotels.json:1:1") in told(project.findings)
 
 
 def test_json_of_nobody_that_holds_sentences_is_an_error(tmp_path: Path) -> None:

@@ -13,7 +13,6 @@ from turncheck.process.regular_file import is_folder, is_link, is_there
 from turncheck.project.candidates import candidates
 from turncheck.project.folder import ProjectFolder, absolute_name
 from turncheck.project.formats.format import SUITES, Format, FormatInput, ParsedFile
-from turncheck.project.formats.rasa_json import DATA_NOT_JSON
 from turncheck.project.formats.registry import recognised
 from turncheck.project.project_file import ANY_KIND, DATA_KEYS, ProjectFile, Role
 from turncheck.yaml_tree.source import Source
@@ -105,20 +104,6 @@ def _read_file(
         has_annotations=file_format.has_annotations,
     )
     return DataFile(file, parts, file_format)
-
-
-def without_mark(folder: ProjectFolder, data: DataFile) -> DataFile:
-    """Return a file of JSON as Rasa 0 reads it, which does not mind a byte order mark."""
-    source, read = data.file.source, data.format.read if data.format is not None else None
-    hidden = [finding for finding in data.parts.findings if finding.code == DATA_NOT_JSON]
-    if source is None or read is None or not source.has_byte_order_mark or not hidden:
-        return data
-    plain = Source(source.path, source.file_text)
-    parts = read(FormatInput(plain, folder, frozenset(DATA_KEYS)))
-    folder.findings[:] = [finding for finding in folder.findings if finding not in hidden]
-    folder.findings += parts.findings
-    has_errors = any(finding.severity == "error" for finding in parts.findings)
-    return DataFile(data.file._replace(source=plain, has_errors=has_errors), parts, data.format)
 
 
 def _text_of(folder: ProjectFolder, path: Path, file_format: Format, content: bytes) -> Source | None:

@@ -13,7 +13,6 @@ Some things only an older Rasa refuses or reads differently, once a project is k
 from __future__ import annotations
 
 import gc
-import re
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeGuard
@@ -49,12 +48,12 @@ from turncheck.project.export import (
     refuse_of_rasa,
 )
 from turncheck.project.folder import ProjectFolder, absolute_name, assistants_in_place, named_below
-from turncheck.project.formats import rasa_json
 from turncheck.project.formats.format import NEEDS_OF_RASA, Need
 from turncheck.project.formats.rasa_domain import domain_from_files
 from turncheck.project.formats.rasa_json import LOOKUP_FILE_MISSING, lookup_file_missing
 from turncheck.project.formats.rasa_yaml import FILE_EMPTY, HOW_TO_FILL
 from turncheck.project.model import Component, Config, Domain, Endpoint, Project, Response, Story
+from turncheck.project.older_data import as_rasa_0_reads, refused_in_data, unknown_json
 from turncheck.project.project_file import NLU_KEYS, STORY_KEYS, ProjectFile, unreadable_parts
 from turncheck.project.rasa_components import patterns_read
 from turncheck.project.rasa_version import NEWEST, OLDEST, RasaVersion, recognise, version_too_high
@@ -281,7 +280,7 @@ def _read_project(
         with_more = recognise(folder, [*own_files, *more], in_markdown)
         if with_more is not None and with_more.major == OLDEST:
             rasa, config_files, apart = with_more, [*config_files, *more], [*apart, *more]
-    data_read = _data_of_version(folder, data_read, rasa)
+    data_read = _data_of_version(folder, data_read, rasa, is_named=data is not None)
     major = NEWEST if rasa is None else rasa.major
 
     own_domain = next(
@@ -416,15 +415,15 @@ def _files_that_should_hold_data(
 
 
 def _data_of_version(
-    folder: ProjectFolder, data: list[project_files.DataFile], rasa: RasaVersion | None
+    folder: ProjectFolder, data: list[project_files.DataFile], rasa: RasaVersion | None, *, is_named: bool
 ) -> list[project_files.DataFile]:
     """Leave out the files that this version of Rasa does not read; for an older one, report what it refuses."""
     if rasa is None or not rasa.is_older:
         return project_files.without_older_formats(folder, data)
     if rasa.major == OLDEST:
-        data = [project_files.without_mark(folder, data_file) for data_file in data]
+        data = [as_rasa_0_reads(folder, data_file) for data_file in data]
     folder.findings += refused_in_data(rasa.major, folder, data)
-    unknown_json(rasa.major, folder)
+    unknown_json(rasa.major, folder, is_named=is_named)
     return data
 
 
@@ -584,44 +583,3 @@ def _collector_paused() -> Iterator[None]:
     finally:
         if was_enabled:
             gc.enable()
-
-
-_MEANT_AS_DATA: Final = re.compile(
-    rb'"(?:common_examples|utterances|samples|examples|sentences|intents?|entities|intentName)"\s*:'
-)
-"""Keys of sentences and of their meaning, in any tool's JSON."""
-
-
-def refused_in_data(major: int, folder: ProjectFolder, data: Iterable[project_files.DataFile]) -> Iterator[Finding]:
-    """Training data that a version refuses and later ones accept."""
-    for data_file in data:
-        if data_file.format is rasa_json.FORMAT:
-            yield from _files_that_are_missing(folder, data_file)
-            if major < 2:
-                yield from _values_that_are_no_strings(data_file)
-
-
-def _files_that_are_missing(folder: ProjectFolder, data: project_files.DataFile) -> Iterator[Finding]:
-    for table in data.parts.nlu.lookups:
-        if table.file is not None and folder.named_file(table.file) is None:
-            yield lookup_file_missing(table.name, table.file, table.location)
-
-
-def _values_that_are_no_strings(data: project_files.DataFile) -> Iterator[Finding]:
-    for example in data.parts.nlu.examples:
-        for entity in example.entities:
-            if not isinstance(entity.value, str):
-                what = f"The value {entity.value!r} of the entity '{entity.entity}' is not a string; Rasa 1 ends here."
-                yield Finding("annotation-invalid", "error", what, example.location, "Put it in double quotes.")
-
-
-def unknown_json(major: int, folder: ProjectFolder) -> None:
-    """Turn findings about JSON of unknown tools into errors if it holds sentences; Rasa 0 ends at any such file."""
-    for number, finding in enumerate(folder.findings):
-        path = finding.location.path
-        if finding.code != "file-without-data" or not path.endswith(".json"):
-            continue
-        if major == 0 or _MEANT_AS_DATA.search(folder.read_bytes(folder.root / path) or b""):
-            does = "Rasa ends here" if major == 0 else "Rasa silently skips it"
-            message = f"{finding.message.rstrip('.')}; {does}."
-            folder.findings[number] = replace(finding, code="data-format-unknown", severity="error", message=message)
