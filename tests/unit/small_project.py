@@ -50,6 +50,7 @@ responses:
   - text: "Your {size} pizza is on its way."
   utter_faq/hours:
   - text: "From nine to five."
+  utter_ask_size: [{text: "Which size?"}]
 actions:
 - action_bake
 """

@@ -53,6 +53,11 @@ IN_SLOT: Edit = (D, "forms:\n", f"  more:\n    type: text\n    {HERE}\nforms:\n"
 IN_BUTTON: Edit = (D, "  utter_goodbye:", f"    - title: more\n      {HERE}\n  utter_goodbye:")
 IN_RESPONSES: Edit = (D, "  utter_goodbye:", f"  {HERE}\n  utter_goodbye:")
 ACTION: Edit = ("actions/orders.py", "", 'dispatcher.utter_message(response="utter_order", **values)\n')
+VALIDATION: Edit = (
+    "actions.py",
+    "",
+    'import rasa_sdk\nclass Validation:\n    def name(self):\n        return "validate_pizza_form"\n',
+)
 IN_STEPS: Edit = (S, "  - action: utter_done\n", f"  - action: utter_done\n  {HERE}\n")
 IN_TEST: Edit = (TESTS, "", f"stories:\n- story: t\n  steps:\n  {HERE}\n")
 IN_STORIES: Edit = (S, "", f"{HERE}\n")
@@ -96,6 +101,15 @@ PLACES: dict[str, list[Edit]] = {
     "action-unused": [(D, "actions:\n- action_bake", HERE), (S, "  - action: action_bake\n", "")],
     "slot-unused": [(D, "slots:", HERE)],
     "form-unused": [(D, "forms:", HERE)],
+    "form-question-missing": [
+        (D, "forms:\n  pizza_form:\n    required_slots:\n    - size\nresponses:", HERE),
+        (D, '  utter_ask_size: [{text: "Which size?"}]\n', ""),
+    ],
+    "form-action-unlisted": [
+        (D, "actions:\n- action_bake", HERE),
+        (S, "  - action: action_bake\n", ""),
+        VALIDATION,
+    ],
     "entity-unused": [(D, "entities:", HERE)],
     "action-overrides-default": [(D, "actions:", HERE)],
     "key-unknown": [("data/more.yml", "", f"rules: []\n{HERE}\n")],

@@ -114,7 +114,7 @@ def test_a_renamed_response_that_rules_and_tests_still_name_is_one_error(
                 ("domain.yml", "    - size\nresp", "    - sizes\nresp"),
             ],
             "'size' was renamed to 'sizes'",
-            2,
+            3,
         ),
         (
             [("domain.yml", '  utter_done:\n  - text: "Your {size} pizza is on its way."\n', "")],

@@ -19,6 +19,12 @@ D, N, S, R, C = "domain.yml", "data/nlu.yml", "data/stories.yml", "data/rules.ym
 
 Edit = tuple[str, str, str]
 
+VALIDATION = """\
+class Validation(rasa_sdk.FormValidationAction):
+    def name(self):
+        return "validate_pizza_form"
+"""
+
 FAULTS: dict[str, tuple[list[Edit], str]] = {
     "component-unknown": ([(C, "WhitespaceTokenizer", "WhitespaceTokeniser")], "config.yml:5"),
     "parameter-unknown": ([(C, "- name: DIETClassifier\n", "- name: DIETClassifier\n  epoch: 3\n")], "config.yml:8"),
@@ -107,6 +113,8 @@ FAULTS: dict[str, tuple[list[Edit], str]] = {
         ],
         "domain.yml:36:3",
     ),
+    "form-question-missing": ([(D, "utter_ask_size", "utter_ask_sise")], "domain.yml:25:7"),
+    "form-action-unlisted": ([("actions/a.py", "", VALIDATION)], "actions/a.py:1"),
     "response-variable-undefined": ([(D, "Your {size} pizza", "Your {sise} pizza")], "domain.yml:35:11"),
     "response-variable-unknown": (
         [
@@ -121,7 +129,7 @@ FAULTS: dict[str, tuple[list[Edit], str]] = {
     "button-entity-undefined": ([(D, '{"size": "large"}', '{"sise": "large"}')], "domain.yml:31:16"),
     "retrieval-response-missing": ([(N, "", "- intent: faq/price\n  examples: |\n    - what is the price\n")], N),
     "retrieval-examples-missing": ([(D, "  utter_faq/hours:", "  utter_faq/x:\n  - text: x\n  utter_faq/hours:")], D),
-    "action-unused": ([(D, "- action_bake", "- action_bake\n- action_old")], "domain.yml:40"),
+    "action-unused": ([(D, "- action_bake", "- action_bake\n- action_old")], "domain.yml:41"),
     "slot-unused": ([(D, "slots:\n", "slots:\n  left_over:\n    type: text\n    mappings:\n    - type: custom\n")], D),
     "form-unused": ([(D, "forms:\n", "forms:\n  old_form:\n    required_slots: []\n")], D),
     "entity-unused": ([(D, "- size\n", "- size\n- color\n")], "domain.yml:9"),

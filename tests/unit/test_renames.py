@@ -245,7 +245,7 @@ class Bake(Action):
             return [FollowupAction("action_wait")]
         return [SlotSet("size", size)]
 """
-ASKS = "responses:\n  utter_ask_size:\n  - text: How large?\n  utter_ask_pizza_form_size:\n  - text: Where?\n"
+ASKS = "responses:\n  utter_ask_pizza_form_size:\n  - text: Where?\n"
 WAITS = "actions:\n- action_wait\n- validate_pizza_form\n"
 
 
@@ -255,11 +255,11 @@ WAITS = "actions:\n- action_wait\n- validate_pizza_form\n"
         (
             ("slots:\n  size:", "slots:\n  pizza_size:"),
             "size",
-            {"actions/a.py": [7, 7, 11], "domain.yml": [25, 27, 29, 39]},
+            {"actions/a.py": [7, 7, 11], "domain.yml": [25, 27, 37, 40]},
         ),
         (("  utter_done:", "  utter_finished:"), "utter_done", {"actions/a.py": [8], "data/stories.yml": [16]}),
         (("- order\n", "- order_food\n"), "order", {"actions/a.py": [9]}),
-        (("  pizza_form:", "  meal_form:"), "pizza_form", {"actions/a.py": [9], "domain.yml": [29, 44]}),
+        (("  pizza_form:", "  meal_form:"), "pizza_form", {"actions/a.py": [9], "domain.yml": [27, 43]}),
         (("- action_wait\n", "- action_wait_now\n"), "action_wait", {"actions/a.py": [10]}),
     ],
 )

@@ -42,8 +42,9 @@ _VALIDATION_ACTION: Final = re.compile(r"\w*ValidationAction")
 class CodeUse(NamedTuple):
     """A name that code uses: of a slot, an entity, an intent, a response, an action or a form.
 
-    A ``variable`` is what it passes to a response; its name is ``**`` if that is only known when it runs. ``action``:
-    the action whose class it is in, by the name that the class returns; empty if it is in none.
+    A ``class`` is an action that it defines. A ``variable`` is what it passes to a response; its name is ``**`` if that
+    is only known when it runs. ``action``: the action whose class it is in, by the name that the class returns; empty
+    if it is in none.
     """
 
     kind: str
@@ -67,6 +68,8 @@ def uses_in_code(root: Path) -> tuple[CodeUse, ...]:
             continue  # the action server will report its fault
         shown = path.relative_to(root).as_posix()
         uses = [(*use, action) for node, action in nodes for use in _uses(node)]
+        classes = (node for node, _ in nodes if isinstance(node, ast.ClassDef))
+        uses += [("class", name, node, name) for node in classes if (name := _action_of(node))]
         for kind, name, where, action in sorted(uses, key=lambda use: (use[2].lineno, use[2].col_offset, *use[:2])):
             found[CodeUse(kind, name, Location(shown, where.lineno, where.col_offset + 1), action)] = None
     return tuple(found)
