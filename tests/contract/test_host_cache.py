@@ -22,6 +22,7 @@ from fake_github import FakeGitHub, refuse
 from fake_host import Answer, Trouble
 from fake_results import SIGNATURE, TOKEN, FakeResults
 from golden_texts import Golden
+from timing import Timing
 
 from turncheck.ci.github.cache_service import VERSION
 from turncheck.process.cache import Cache
@@ -100,6 +101,18 @@ def test_the_second_run_on_the_default_branch_trains_nothing(job: CachedJob, gol
     assert job.kept == [first]
     assert job.report() == clean
     assert f"::add-mask::{SIGNATURE}" in job.log
+
+
+def test_from_the_start_of_the_container_to_the_end_a_second_run_takes_five_seconds(
+    job: CachedJob, timing: Timing
+) -> None:
+    job.in_a_process(job.of_main())
+    job.commit()
+    with timing.at_most(5, time.monotonic):
+        job.in_a_process(job.of_main())
+
+    assert TAKEN in job.notes
+    assert len(job.kept) == 1
 
 
 def test_a_change_takes_what_the_default_branch_left_and_keeps_nothing(checked: CachedJob) -> None:
@@ -442,22 +455,24 @@ def seconds_of(job: CachedJob, variables: dict[str, str]) -> float:
 
 @pytest.mark.parametrize("change", [False, True])
 def test_a_server_that_never_answers_costs_five_seconds_and_one_line(
-    job: CachedJob, change: bool, golden: Golden
+    job: CachedJob, timing: Timing, change: bool, golden: Golden
 ) -> None:
     with silent_server() as address:
         variables = job.of_pull_request() if change else job.of_main()
         variables["GITHUB_API_URL" if change else "ACTIONS_RESULTS_URL"] = address
-        assert seconds_of(job, variables) < 5
+        with timing.at_most(5, time.monotonic):
+            assert seconds_of(job, variables) < 20
     golden(*job.lines)
 
 
-def test_a_server_that_is_not_there_costs_one_line(job: CachedJob, golden: Golden) -> None:
-    assert seconds_of(job, job.of_main(ACTIONS_RESULTS_URL=refused())) < 2
+def test_a_server_that_is_not_there_costs_one_line(job: CachedJob, timing: Timing, golden: Golden) -> None:
+    with timing.at_most(2, time.monotonic):
+        assert seconds_of(job, job.of_main(ACTIONS_RESULTS_URL=refused())) < 20
     golden(*job.lines)
 
 
 def test_without_internet_asking_for_the_address_is_not_waited_for(
-    job: CachedJob, monkeypatch: pytest.MonkeyPatch, golden: Golden
+    job: CachedJob, timing: Timing, monkeypatch: pytest.MonkeyPatch, golden: Golden
 ) -> None:
     def slow(*_: object) -> list[object]:
         time.sleep(8)
@@ -466,7 +481,8 @@ def test_without_internet_asking_for_the_address_is_not_waited_for(
     monkeypatch.setattr("socket.getaddrinfo", slow)
     address = "https://results-receiver.actions.githubusercontent.com/"
 
-    assert seconds_of(job, job.of_main(ACTIONS_RESULTS_URL=address)) < 5
+    with timing.at_most(5, time.monotonic):
+        assert seconds_of(job, job.of_main(ACTIONS_RESULTS_URL=address)) < 20
     golden(*job.lines)
 
 
@@ -483,24 +499,26 @@ def test_without_internet_asking_for_the_address_is_not_waited_for(
     ],
 )
 def test_a_service_that_refuses_costs_five_seconds_and_one_line(
-    job: CachedJob, method: str, path: str, status: int, golden: Golden
+    job: CachedJob, timing: Timing, golden: Golden, *, method: str, path: str, status: int
 ) -> None:
     leave(job, job.of_main(), **{KEY: b"of main"})
     variables = job.of_pull_request() if path == "/actions/caches" else job.of_main()
     troubles = (job.github if path == "/actions/caches" else job.results).troubles
     troubles.append(Trouble(method, path, Answer(status, {"code": "x", "msg": "not now", "message": "no"}), times=99))
 
-    assert seconds_of(job, variables) < 5
+    with timing.at_most(5, time.monotonic):
+        assert seconds_of(job, variables) < 20
     assert len(job.lines) == 1
     golden(*job.lines)
     assert not any(secret in job.notes for secret in (TOKEN, SIGNATURE, "s3cr3t"))
 
 
 @pytest.mark.parametrize("answer", [Answer(close=True), Answer(200, content=b"<html>"), Answer(200, [1])])
-def test_an_answer_of_another_kind_fails_nothing(job: CachedJob, answer: Answer) -> None:
+def test_an_answer_of_another_kind_fails_nothing(job: CachedJob, timing: Timing, answer: Answer) -> None:
     job.results.troubles.append(Trouble("POST", "CacheService", answer, times=99))
 
-    assert seconds_of(job, job.of_main()) < 5
+    with timing.at_most(5, time.monotonic):
+        assert seconds_of(job, job.of_main()) < 20
     assert len(job.lines) <= 1
 
 
