@@ -152,6 +152,7 @@ bench: $(VENV)/.test
 	$(BIN)/python benchmarks/growth.py
 	$(BIN)/python benchmarks/start.py
 	$(BIN)/python benchmarks/image.py
+	$(BIN)/python benchmarks/composite.py
 
 # Commits of public assistants, replayed as pull requests: make replay MIRRORS=DIR (tools/replay.py says what is in it)
 replay: $(VENV)/.test

@@ -53,7 +53,7 @@ def uses_of_the_action() -> list[tuple[str, dict[str, Any], dict[str, Any]]]:
         (path, step, job)
         for path, job in jobs
         for step in job.get("steps", ())
-        if step.get("uses", "").startswith(("turncheck/turncheck@", "./"))
+        if step.get("uses", "").startswith(("turncheck/turncheck@", "turncheck/turncheck/composite@", "./"))
     ]
 
 
@@ -148,7 +148,7 @@ def test_every_example_that_compares_leaves_a_report_to_compare_with() -> None:
         if path.startswith("examples/") and "pull_request" in triggers:
             compared += 1
             assert "push" in triggers, path
-            assert "turncheck/turncheck@" in content or (
+            assert re.search(r"turncheck/turncheck(?:/composite)?@", content) or (
                 re.search(r'bin/turncheck" run', content) and "upload-artifact@" in content
             ), path
     assert compared

@@ -448,8 +448,14 @@ def unpack(file: IO[bytes], folder: Path) -> None:
         raise RestError(f"the archive of the base cannot be unpacked ({type(error).__name__})") from None
 
 
+_NO_RIGHT_TO_LINK: Final = 1314
+"""What Windows answers whoever may not make symbolic links (ERROR_PRIVILEGE_NOT_HELD)."""
+
+
 def write_links(folder: Path, links: Mapping[str, str]) -> None:
     """Write symbolic links, by their paths in a folder, once its files are there.
+
+    Where Windows lets nobody make one, a file holds where it leads, as in a checkout that git makes there.
 
     Raises:
         RestError: one is below another link, or in the place of a file.
@@ -460,7 +466,12 @@ def write_links(folder: Path, links: Mapping[str, str]) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         if os.path.lexists(path) or path.parent.resolve() != folder.resolve() / Path(name).parent:
             raise RestError("the files of the base hold a link in the place of another file")
-        path.symlink_to(target)
+        try:
+            path.symlink_to(target)
+        except OSError as error:
+            if getattr(error, "winerror", None) != _NO_RIGHT_TO_LINK:
+                raise
+            path.write_text(target, "utf-8", newline="")
 
 
 class _Bounded(gzip.GzipFile):

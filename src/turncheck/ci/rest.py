@@ -47,6 +47,8 @@ _SECONDS: Final = 60.0
 """For a response with its complete body."""
 _DOWNLOAD_SECONDS: Final = 300.0
 _ATTEMPTS: Final = 5
+OUT_OF_REACH: Final[set[str]] = set()
+"""The APIs that did not answer a call of this process, however often it was tried: the next call is tried once."""
 _JSON_LIMIT: Final = 64 * 1024 * 1024
 _REASON_LIMIT: Final = 1024 * 1024
 _MOST_PAGES: Final = 10_000
@@ -384,17 +386,20 @@ class RestClient:
         import requests
         from urllib3.exceptions import HTTPError
 
-        trouble = ""
-        for attempt in range(_ATTEMPTS):
+        trouble, answered = "", False
+        attempts = 1 if self.api_url in OUT_OF_REACH else _ATTEMPTS
+        for attempt in range(attempts):
             wait = float(FIRST_WAIT * 2**attempt)
             if self.patience.is_over:
                 raise RestError(f"{self.host} cannot be reached for {request.called}: {self.patience.used_up}")
-            seconds = self.patience.limit(request.seconds)
+            seconds, answered = self.patience.limit(request.seconds), False
             try:
                 with (
                     self.patience.watched(f"{request.called} ({self.host})"),
                     exchange(self._session, self._call(request), seconds, follow=request.follows) as answer,
                 ):
+                    answered = True
+                    OUT_OF_REACH.discard(self.api_url)
                     if answer.ok and answer.status_code not in self.refuses_with:
                         return read(answer)
                     message = self._words_of(answer)
@@ -419,9 +424,14 @@ class RestClient:
                 if advised is None:
                     raise self.refusal(answer.status_code, message, trouble, request)
                 wait = advised
-            if attempt + 1 < _ATTEMPTS and not self.patience.wait(wait, f"{trouble}, attempt {attempt + 1}"):
+            if attempt + 1 < attempts and not self.patience.wait(wait, f"{trouble}, attempt {attempt + 1}"):
                 raise RestError(f"{trouble} (waiting {wait:.0f} s more would be too long)")
-        raise RestError(f"{trouble} (tried {_ATTEMPTS} times)")
+        raise self._given_up(trouble, attempts, answered=answered)
+
+    def _given_up(self, trouble: str, attempts: int, *, answered: bool) -> RestError:
+        if not answered:
+            OUT_OF_REACH.add(self.api_url)
+        return RestError(f"{trouble} (tried {attempts} times)" if attempts > 1 else trouble)
 
     def _call(self, request: Request) -> Call:
         headers = {"Accept": request.accept}
