@@ -88,6 +88,20 @@ def test_test_nlu_judges_the_sentences_that_a_run_judges(project: Path) -> None:
     assert json.loads((project / "nlu.json").read_text())["nlu"]["intents"]["accuracy"] == 0.75
 
 
+def test_test_e2e_repeats_as_a_run_does_or_as_often_as_it_is_told(project: Path) -> None:
+    def cases(*flags: str) -> list[dict[str, Any]]:
+        with serving(FakeBot(understanding)) as fake:
+            words = ("test", "e2e", "--engine", "http", "--bot-url", fake.url, "--json", "e2e.json", *flags)
+            assert turncheck(*words, cwd=project).returncode == 0
+        found: list[dict[str, Any]] = json.loads((project / "e2e.json").read_text())["e2e"]["cases"]
+        return found
+
+    assert not any("repeats" in case for case in cases())  # as the file says
+    (project / "turncheck.yml").write_text(f"engine: http\n{INTENTS}")
+    assert all(len(case["repeats"]["runs"]) > 1 for case in cases())
+    assert [case["attempts"]["of"] for case in cases("--repeat", "2")] == [2, 2, 2]
+
+
 def test_the_base_is_asked_where_it_runs(project: Path) -> None:
     git(project, "switch", "--quiet", "--create", "change")
     cases = project / "tests" / "e2e_test_cases.yml"

@@ -63,7 +63,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def run(kore: FakeKore, *arguments: str, name: str = "Tea Shop", command: tuple[str, ...] = ("test", "batch")) -> int:
     named = ("--kore-bot-name", name) if name else ()
     opens = ("--kore-bot-id", BOT, "--kore-client-id", CLIENT, "--kore-client-secret", SECRET)
-    return run_command_line([*command, *arguments, "--engine", "kore", "--kore-host", kore.url, *opens, *named])
+    once = ("--repeat", "1") if command == ("test", "batch") else ()  # else each is asked until it is judged
+    return run_command_line([*command, *arguments, *once, "--engine", "kore", "--kore-host", kore.url, *opens, *named])
 
 
 def report_of(folder: Path) -> Report:

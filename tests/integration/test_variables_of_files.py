@@ -172,6 +172,18 @@ def test_configuration_and_domain_get_only_what_the_workflow_hands_over(
     assert "***" in (Path("given") / "report.json").read_text()  # the slot, as it is instead of what the case expects
 
 
+def test_a_command_for_one_kind_of_tests_hides_it_as_a_run_does(
+    bot: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    uses_variables(bot)
+    (bot / "tests/e2e_test_cases.yml").write_text(CASE.replace("hello", "bye"))  # which needs no action server
+    monkeypatch.setenv("HELD", HELD)
+    assert run_command_line(["test", "e2e", "--project", str(bot), "--no-cache", "--json", "own.json"]) == 1
+    printed, report = capsys.readouterr(), Path("own.json").read_text(encoding="utf-8")
+    assert HELD not in printed.out + printed.err + report
+    assert "***" in report
+
+
 @pytest.mark.parametrize("name", ["GITHUB_TOKEN", "INPUT_TOKEN", "ACTIONS_RUNTIME_TOKEN"])
 def test_no_configuration_gets_what_is_private(name: str, bot: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     uses_variables(bot)

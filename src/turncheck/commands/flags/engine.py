@@ -44,6 +44,8 @@ FLAGS: Final = (
 TALK_FLAGS: Final = ("engine", "rasa-url", "rasa-token", "rasa-jwt", "bot-url", "bot-callback", "bot-token")
 """Those with which one conversation can be held."""
 CACHE_FLAGS: Final = ("cache", "cache-folder", "cache-key")
+_OF_FILE: Final = ("engine", "repeats")
+"""The settings that commands take from the project's file."""
 _PATHS: Final = ("config", "domain", "model", "nlu")
 _SEVERAL: Final = ("data", "stories")
 _AS_THEY_ARE: Final = (
@@ -69,7 +71,8 @@ def add_cache_flags(group: argparse._ArgumentGroup | argparse.ArgumentParser) ->
 
 
 def settings_of(namespace: argparse.Namespace, *, workers: int = 0) -> Settings:
-    """Return a command's flags as settings of ``run``; the engine may be named by the project's file as well.
+    """Return a command's flags as settings of ``run``; the project's file may say which engine, and how tests
+    are repeated.
 
     Raises:
         UserError: a flag is invalid, or is for another engine.
@@ -81,10 +84,8 @@ def settings_of(namespace: argparse.Namespace, *, workers: int = 0) -> Settings:
     from turncheck.settings.sources import combine, from_flags
 
     given = from_flags({name: getattr(namespace, name.replace("-", "_"), None) for name in (*FLAGS, *CACHE_FLAGS)})
-    if "engine" not in given and (
-        named := read_settings_file(Path(namespace.project), faulty=True).values.get("engine")
-    ):
-        given["engine"] = named
+    of_file = read_settings_file(Path(namespace.project), faulty=True).values
+    given = {name: of_file[name] for name in _OF_FILE if of_file.get(name) is not None} | given
     engine = combine(given).engine
     refuse_settings_of_others(combine(given))
     compares = ENGINES[engine].from_files
