@@ -24,6 +24,7 @@ from turncheck.comparison.repeats import (
     RateTest,
     RunBesideBase,
     alarms,
+    base_is_too_short,
     rate_test,
     typical_rate,
     upper_limit,
@@ -998,3 +999,14 @@ def test_a_case_whose_base_fails_beside_it_as_often_is_as_usual(here: str, there
         for one, other in zip(here, there, strict=True)
     ]
     assert weigh_pairs(runs, 0, 0, 0.4, 0.0001).is_usual == is_usual
+
+
+def test_a_base_with_few_runs_does_not_make_a_case_usual_that_mostly_fails() -> None:
+    """Two runs that passed allow for a rate of one in two: only more runs of the base say more."""
+    rates = rate_test(0, 2, 0.4)
+    assert rates is not None
+    assert rates.weigh(4, 2, 0.0025).is_usual
+    assert base_is_too_short(4, 6, "PP", 0.4)
+    assert not base_is_too_short(4, 6, "PF", 0.4)
+    assert not base_is_too_short(4, 6, "", 0.4)  # the base has none: it is judged as a new one
+    assert not base_is_too_short(4, 6, "PP", 0.4, typical=0.3)

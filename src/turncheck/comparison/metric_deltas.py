@@ -224,7 +224,8 @@ def metric_deltas(
     tested = tested_figures(base, head, same, pairs) | tested_batch(base, head)
     tested |= tested_plugins(base, head) if known else {}
     for repeated in REPEATED:
-        tested |= tested_runs(repeated, tests[repeated].pairs) if repeated in tests else {}
+        if repeated in tests:  # what is unclear has runs as well: without them, those that pass would be all
+            tested |= tested_runs(repeated, [*tests[repeated].pairs, *tests[repeated].unclear])
     tested |= tested_runs("nlu", same)
     tested |= _tested_turns(tests, same, base, head)
     same_intents = known and len(same) == len(intents.pairs) and intents.is_whole

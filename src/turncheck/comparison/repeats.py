@@ -21,6 +21,8 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from msgspec import Struct
 
+from turncheck.comparison.together import ENOUGH_OF_A_BASE
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
@@ -103,6 +105,20 @@ def rate_test(failed: int, runs: int, worth: float, typical: float = 0.0) -> Rat
     usual = max(_FLOOR, typical, upper_limit(failed, runs) if runs else _EVEN - worth)
     worse = _worse_than(usual, worth)
     return RateTest(usual, worse) if usual < worse else None
+
+
+def base_is_too_short(failed: int, runs: int, base: str, worth: float, typical: float = 0.0) -> bool:
+    """Whether runs fail more often than those of the base by what matters, and only their number there excuses that.
+
+    The base of a case that has run twice, say, could fail in half of its runs: nobody knows. Such a case is not as
+    usual, however many of its runs pass.
+
+    >>> base_is_too_short(4, 6, "PP", 0.4), base_is_too_short(4, 6, "PPPPP", 0.4), base_is_too_short(1, 6, "PP", 0.4)
+    (True, False, False)
+    """
+    if not 0 < len(base) < ENOUGH_OF_A_BASE:
+        return False
+    return failed / runs - max(typical, base.upper().count("F") / len(base)) >= worth
 
 
 def typical_rate(bases: Iterable[str]) -> float:

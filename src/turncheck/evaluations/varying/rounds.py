@@ -118,11 +118,19 @@ class Rounds(Generic[Answer]):
             found.append(
                 f"The budget does not suffice to run each {self.what} in turn with the base: its report counts."
             )
-        if self.all.lacks_runs:
+        if self.all.lacks_runs or any(map(self._lacks_runs_of_base, self.tests)):
             found.append(_too_few(self.what))
         if self.base_lost is not None:
             found.append(f"The base was not asked in turn with this side to the end: {self.base_lost.message}.")
         return tuple(found)
+
+    def _lacks_runs_of_base(self, test: RepeatedTest[Answer]) -> bool:
+        is_open = test.verdict is None and bool(test.runs) and not test.in_turn
+        return is_open and self._base_is_too_short(test)
+
+    def _base_is_too_short(self, test: RepeatedTest[Answer]) -> bool:
+        base, worth = test.base.runs, self.rules.worth
+        return repeats.base_is_too_short(test.failed, len(test.runs), base, worth, self.typical)
 
     @property
     def stopped(self) -> EngineError | KeyboardInterrupt | None:
@@ -492,9 +500,11 @@ class Rounds(Generic[Answer]):
             before = base[: len(base) - sum(bool(run.base) for run in test.answers)]
             return repeats.weigh_pairs(test.beside_base, before.count("F"), len(before), worth, level)
         rates = repeats.rate_test(base.count("F"), len(base), worth, self.typical)
-        if rates is None or not rates.can_tell(self.rules.most, level):
-            return None
-        return rates.weigh(test.failed, test.passed, level)
+        can_tell = rates is not None and rates.can_tell(self.rules.most, level)
+        weighed = rates.weigh(test.failed, test.passed, level) if rates is not None and can_tell else None
+        if self._base_is_too_short(test):
+            return repeats.Weighed(0.0 if weighed is None else weighed.evidence, is_usual=False, is_doubtful=True)
+        return weighed
 
     def _say_progress(self, under_way: int = 0) -> None:
         """Say how far it is; ``under_way``: turns of this round that were not made yet."""
