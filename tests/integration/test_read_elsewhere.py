@@ -226,3 +226,57 @@ def test_a_report_that_does_not_say_what_its_tests_resolve_to_is_compared_by_the
 
     assert _run(head, "--baseline", before / "report.json") == 0
     assert (_edited(head, "stories"), _edited(head)) == ([], [])
+
+
+WORKSHOP = Path(__file__).parents[2] / "examples" / "bike_workshop"
+EXPORT = "botDefinition.json"
+
+
+def _workshop(folder: Path, export: str) -> Path:
+    shutil.copytree(WORKSHOP, folder)
+    shutil.rmtree(folder / "tests")
+    suite = "input,intent\nwhat about my repair BW-7777,Repair Status\nare you open on Sunday,When are you open?\n"
+    return _write(folder, {EXPORT: export, "tests/suite.csv": suite})
+
+
+def test_another_name_that_an_export_has_for_an_intent_edits_the_utterances_that_expect_it(tmp_path: Path) -> None:
+    export = (WORKSHOP / EXPORT).read_text("utf-8")
+    renamed = export.replace('"name": "Repair Status"', '"name": "Where is it"')
+    assert renamed != export
+    assert _run(_workshop(tmp_path / "base", export)) == 0
+    head = _workshop(tmp_path / "head", renamed)
+
+    _run(head, "--baseline", tmp_path / "base" / "report.json")
+
+    assert _edited(head, "batch") == [("what about my repair BW-7777", [EXPORT])]
+
+
+SENTENCES = (
+    'version: "3.1"\nnlu: [{intent: price, examples: "- price in [NYC](city)"}, {intent: bye, examples: "- so long"}]\n'
+)
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        '- {synonym: price, examples: "- so long"}',
+        '- {synonym: bye, examples: "- NYC\\n- so long"}',
+        '- {lookup: bye, examples: "- so long"}',
+        '- {regex: bye, examples: "- so long"}',
+    ],
+    ids=["synonym", "synonym-of-entity", "lookup", "regex"],
+)
+@pytest.mark.parametrize("place", ["data/more.yml", "tests/test_more.yml"])
+def test_synonyms_and_tables_elsewhere_change_nothing_that_a_sentence_expects(
+    more: str, place: str, tmp_path: Path
+) -> None:
+    """What is right is a matter of the intent: a sentence that is misunderstood stays that, whatever is beside it."""
+    domain = DOMAIN.replace("slots:", "entities: [city]\nslots:")
+    tests = {**BOT, "domain.yml": domain, "tests/test_nlu.yml": SENTENCES}
+    head = _write(tmp_path, {**tests, place: f'version: "3.1"\nnlu:\n{more}\n'})
+
+    _run(head, "--baseline", "none", "--fail-on", "none")
+
+    report = json.loads((head / "report.json").read_text("utf-8"))
+    said = {one["text"]: one["correct"] for one in report["nlu"]["predictions"]}
+    assert said == {"price in NYC": True, "so long": False}
