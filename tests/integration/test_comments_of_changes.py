@@ -199,6 +199,28 @@ def test_an_intent_that_is_only_a_name_is_one_entry(repository: Repository, what
     assert judged.comment.count("`sell` is listed in the domain and has no examples") == 1
 
 
+# --- what is written in one way throughout a file --------------------------------------------------------------------
+
+CUT = "".join(
+    f"    - the {word[:-1]}[{word[-1]}](part) fell off\n" for word in ("bell", "lamp", "lock", "pump", "fork")
+)
+THROUGHOUT: dict[str, tuple[dict[str, str | bytes], str]] = {
+    "annotations": (edited(WORKSHOP, (N, "- intent: rent\n", CUT + "- intent: rent\n")), "annotation-misaligned"),
+    "keys of a domain": (edited(WORKSHOP, (D, "  - text:", "  - txt:")), "schema-violation"),
+    "keys": (edited(WORKSHOP, (R, "  steps:", "  stps:")), "schema-violation"),
+}
+
+
+@pytest.mark.parametrize("what", THROUGHOUT)
+def test_what_is_written_in_one_way_throughout_a_file_is_one_entry(repository: Repository, what: str) -> None:
+    change, code = THROUGHOUT[what]
+
+    judged = repository.judged({}, change)
+
+    assert sum(one["code"] == code for one in judged.comparison["new_findings"]) > 2
+    assert len(re.findall(rf"^- .{{1,3}} `{code}`", judged.comment, re.MULTILINE)) == 1
+
+
 # --- lists of words under another name --------------------------------------------------------------------------------
 
 LOOKUP: Edit = (N, "", "- lookup: parts\n  examples: |\n    - saddle\n    - chain\n    - bell\n")

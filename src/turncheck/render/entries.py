@@ -498,8 +498,8 @@ Test = tuple[str, "changes.CaseChange"]
 """What a test is called (``story``, ``end-to-end case``), and how it fared."""
 
 _Item = TypeVar("_Item")
-_BY_FILE: Final = frozenset({"schema-violation"})
-"""Codes whose findings are about the whole file that they are in."""
+_BY_FILE: Final = frozenset({"annotation-misaligned", "markdown-read-otherwise", "schema-violation"})
+"""Codes whose findings in a file mostly have one reason: how it is written, or what splits its sentences."""
 
 
 def tests_by_cause(tests: Iterable[Test]) -> list[tuple[Test, ...]]:
