@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from turncheck.evaluations.e2e.case import CaseRun
 from turncheck.evaluations.e2e.judging import evaluate_cases
+from turncheck.project.botium.others import suites_without_convos
 from turncheck.project.e2e.cases import read_cases
 from turncheck.project.e2e.model import E2ECases
 from turncheck.project.testfiles import find_e2e_cases, find_e2e_cases_not_looked_for, find_files_without_tests
@@ -100,6 +101,29 @@ def test_suites_are_looked_for_by_their_keys(tmp_path: Path) -> None:
     ]
     assert find_e2e_cases_not_looked_for(tmp_path, ()) == ["botium/e.yml"]
     assert [case.key for case in read_cases(tmp_path, [tmp_path / "tests"]).cases] == ["tests/a.yml::a"]
+
+
+@pytest.mark.parametrize("beside", [True, False])
+@pytest.mark.parametrize(
+    ("name", "text", "is_told"),
+    [
+        ("j.convo.json", '[{"name": "a", "steps": [{"sender": "me", "messageText": "hi"}]}]', True),
+        ("g.utterances.json", '{"GREETING": ["hi"]}', True),
+        ("p.pconvo.yml", "name: a\nsteps: []\n", True),
+        ("j.convo.json", '{"convos": [{"name": "b", "steps": [{"me": ["hi"]}, {"bot": ["hello"]}]}]}', False),
+        ("g.utterances.yml", "utterances: {GREETING: [hi]}\n", False),
+        ("data.json", '[{"name": "a"}]', False),
+    ],
+)
+def test_what_is_named_like_a_suite_and_has_none_of_its_keys_is_named(
+    name: str, text: str, *, is_told: bool, beside: bool, tmp_path: Path
+) -> None:
+    more = {"tests/a.convo.txt": "a\n\n#me\nhi\n\n#bot\nhello\n"} if beside else {}
+    written(tmp_path, {f"tests/{name}": text, **more})
+    found = [*_read(tmp_path, {}).findings, *suites_without_convos(tmp_path)]
+    places = {one.location.path for one in found if one.code == "botium-not-judged"}
+
+    assert places == ({f"tests/{name}"} if is_told else set())
 
 
 def _in_steps(*lines: str) -> str:

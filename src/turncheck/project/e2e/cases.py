@@ -119,7 +119,7 @@ def read_cases(root: Path, paths: Iterable[Path | str]) -> E2ECases:
         below = _files(folder, file)
         if is_folder(file) and not below:
             findings.append(path_without_data(folder.name(file), "end-to-end cases"))
-            findings += suites_without_convos(file)
+            findings += suites_without_convos(file, folder.root)
         for found, file_format in below:
             shown = folder.name(found)
             if name is None:
