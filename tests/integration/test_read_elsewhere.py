@@ -280,3 +280,38 @@ def test_synonyms_and_tables_elsewhere_change_nothing_that_a_sentence_expects(
     report = json.loads((head / "report.json").read_text("utf-8"))
     said = {one["text"]: one["correct"] for one in report["nlu"]["predictions"]}
     assert said == {"price in NYC": True, "so long": False}
+
+
+TWO = """\
+version: "3.1"
+stories:
+- story: order
+  steps:
+  - intent: price
+  - action: utter_price
+- story: bye
+  steps:
+  - intent: bye
+  - action: utter_bye
+"""
+COPY = 'version: "3.1"\nstories:\n- {story: order, steps: [{intent: bye}, {action: utter_bye}]}\n'
+
+
+@pytest.mark.parametrize(
+    "instead",
+    [
+        TWO.replace("  - intent: price\n", "  - checkpoint: nobody\n  - intent: price\n"),
+        TWO.replace("- story: order\n  steps:\n  - intent: price\n  - action: utter_price\n", ""),
+    ],
+    ids=["unreached", "deleted"],
+)
+def test_a_story_that_is_gone_is_not_excused_by_a_copy_of_its_name_that_the_base_has(
+    instead: str, tmp_path: Path
+) -> None:
+    files = {**BOT, "tests/test_a.yml": TWO, "tests/test_b.yml": COPY}
+    before = _write(tmp_path / "base", files)
+    head = _write(tmp_path / "head", {**files, "tests/test_a.yml": instead})
+    assert _run(before) == 0
+
+    assert _run(head, "--baseline", before / "report.json") == 1
+    assert _edited(head, "stories") == []

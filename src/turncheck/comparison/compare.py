@@ -477,12 +477,16 @@ def _changed_sentences(
 
 
 def _matched_stories(base: Report, head: Report) -> matching.Matched:
-    """Match the stories of both sides; one that has become a copy of another is edited, not gone."""
+    """Match the stories of both sides; one that has become a copy of another is edited, not gone.
+
+    A copy that the base has as well is no other story of its: it excuses none that is gone.
+    """
     before = story_cases(base, unnamed=False)
-    copies = matching.match_named(matching.match_named(before, story_cases(head)).removed, copied_stories(head)).pairs
+    copied = matching.match_named(copied_stories(base), copied_stories(head)).added
+    copies = matching.match_named(matching.match_named(before, story_cases(head)).removed, copied).pairs
     apart = {(pair.head.name, pair.head.location) for pair in copies}
     matched = matching.match_named(before, story_cases(head, apart=apart))
-    return replace(matched, removed=matching.match_named(matched.removed, copied_stories(head)).removed)
+    return replace(matched, removed=matching.match_named(matched.removed, copied).removed)
 
 
 def _explained(cases: ChangedCases, explainer: explanations.Explainer) -> ChangedCases:
