@@ -189,7 +189,7 @@ def test_a_clock_that_is_before_the_commit_brings_nothing_back(
         subprocess.run(["git", *words], cwd=bot, check=True)
     before = datetime.now(UTC) - timedelta(days=60)
     monkeypatch.setattr("turncheck.run.prepare.now", lambda: before.isoformat(timespec="seconds"))
-    monkeypatch.setattr("turncheck.run.alone._today", before.date)
+    monkeypatch.setattr("turncheck.run.quarantined._today", before.date)
     assert run("--evaluations", "validate,core,e2e", "--fail-on", "errors,test-failures") == 1
     assert "quarantine-expired" in capsys.readouterr().out
     assert run_command_line(["test", "e2e"]) == 1

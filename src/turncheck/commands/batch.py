@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from turncheck.project.batch.model import Suites
     from turncheck.project.batch.reader import HowToRead
     from turncheck.report.model import Report
-    from turncheck.run.alone import Quarantined
+    from turncheck.run.quarantined import Quarantined
     from turncheck.run.under_way import RunInProgress
     from turncheck.settings.options import Settings
 
@@ -138,8 +138,9 @@ def run_test_batch(  # noqa: PLR0917 - what a command is given, as `run_test_e2e
     from turncheck.render.batch_text import batch_text
     from turncheck.render.phrases import engine_lines
     from turncheck.report.model import Source
-    from turncheck.run.alone import end_with, quarantine_lines, with_quarantine
     from turncheck.run.folders import ensure_apart_from_project
+    from turncheck.run.partial import end_with
+    from turncheck.run.quarantined import quarantine_lines, with_quarantine
     from turncheck.run.reading import NO_TESTS, ensure_readable, read_answered_elsewhere, read_assistant
     from turncheck.run.report_of import now
     from turncheck.run.single import Subject, run_single

@@ -27,8 +27,8 @@ from turncheck.publishing.files import write_all
 from turncheck.render.nlu_text import CORE_CURVE, CurvePoint, draw_curves
 from turncheck.render.rasa_files import NAMED_AS_TODAY, as_json
 from turncheck.render.sinks.terminal import text
-from turncheck.run.alone import end_with
 from turncheck.run.folders import ensure_apart_from_project
+from turncheck.run.partial import end_with
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

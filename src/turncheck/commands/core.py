@@ -176,8 +176,9 @@ def run_test_core(options: CoreTestOptions, output: CoreOutput, screen: Console,
         KeyboardInterrupt: somebody interrupted it; what was finished is written.
     """
     from turncheck.render.phrases import noted_version_line
-    from turncheck.run.alone import end_with, with_quarantine
     from turncheck.run.folders import ensure_apart_from_project
+    from turncheck.run.partial import end_with
+    from turncheck.run.quarantined import with_quarantine
 
     ensure_apart_from_project(output.folder, options.settings, output.json)
     report, stopped = evaluate_core(options, screen, source)
@@ -194,7 +195,7 @@ def print_core(report: Report, project: Path) -> None:
     """Print what was measured, or why nothing was; paths are relative to the current folder."""
     from turncheck.render.dialogue_text import story_text
     from turncheck.render.phrases import not_run_text
-    from turncheck.run.alone import quarantine_lines
+    from turncheck.run.quarantined import quarantine_lines
 
     core = report.core
     words = not_run_text(report) if core is None else story_text(core, report.engine, report.coverage, str(project))

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from turncheck.process.screen import Console
     from turncheck.project.e2e.model import E2ECase, E2ECases
     from turncheck.report.model import CaseResult, EndToEnd
-    from turncheck.run.alone import Quarantined
     from turncheck.run.assistant import AssistantOptions
+    from turncheck.run.quarantined import Quarantined
     from turncheck.run.under_way import RunInProgress
 
 _DEFAULT_RESULTS: Final = Path()
@@ -180,9 +180,10 @@ def run_test_e2e(
     from turncheck.project.testfiles import find_e2e_cases, find_e2e_cases_not_looked_for
     from turncheck.publishing.files import write_report
     from turncheck.render.dialogue_text import e2e_text
-    from turncheck.run.alone import cause, end_with, quarantine_lines, with_quarantine
     from turncheck.run.assistant import make_assistant_ready
     from turncheck.run.folders import ensure_apart_from_project
+    from turncheck.run.partial import cause, end_with
+    from turncheck.run.quarantined import quarantine_lines, with_quarantine
     from turncheck.run.reading import CASES_BELOW, NO_TESTS, read_dialogue_assistant
     from turncheck.run.single import Subject, run_single
     from turncheck.validation.case_names import check_cases

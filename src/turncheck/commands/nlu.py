@@ -284,7 +284,7 @@ def print_nlu(report: Report, project: Path) -> None:
     from turncheck.render.phrases import not_run_text
     from turncheck.render.rasa_files import NAMED_AS_TODAY, major_of_files
     from turncheck.render.sinks.terminal_writer import TerminalWriter
-    from turncheck.run.alone import quarantine_lines
+    from turncheck.run.quarantined import quarantine_lines
 
     nlu, folder = report.nlu, str(project)
     if nlu is None:
@@ -310,8 +310,9 @@ def run_test_nlu(options: NluTestOptions, output: NluOutput, screen: Console, so
         KeyboardInterrupt: somebody interrupted it; what was finished is written.
     """
     from turncheck.render.phrases import noted_version_line
-    from turncheck.run.alone import end_with, with_quarantine
     from turncheck.run.folders import ensure_apart_from_project
+    from turncheck.run.partial import end_with
+    from turncheck.run.quarantined import with_quarantine
 
     ensure_apart_from_project(output.folder, options.settings, *output.further)
     report, stopped = evaluate_nlu(options, screen, source)

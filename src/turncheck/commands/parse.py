@@ -246,8 +246,8 @@ def _ask_another(  # noqa: PLR0917 - as above
 ) -> int:
     """Ask the team's own assistant; a sentence that it has no answer to is shown, and it is not done then."""
     from turncheck.render.phrases import engine_lines
-    from turncheck.run.alone import end_with, run_until_failure
     from turncheck.run.assistant import opened_engine
+    from turncheck.run.partial import end_with, run_until_failure
     from turncheck.run.reading import ensure_possible, read_configured
 
     settings, code = options.settings, EXIT_OK

@@ -193,7 +193,7 @@ def _already(quarantine: Quarantine, case: str, known: set[tuple[str, str]]) -> 
 
 def _known_tests(folder: Path) -> set[tuple[str, str]]:
     """Return the names of all tests, with their files."""
-    from turncheck.run.alone import named_tests
+    from turncheck.run.quarantined import named_tests
     from turncheck.settings.file import read_settings_file
 
     within = read_settings_file(folder).values.get("project")

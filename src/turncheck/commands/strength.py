@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from turncheck.project.model import Project
     from turncheck.report.model import Strength
     from turncheck.report.strength import SuggestedTest
-    from turncheck.run.alone import PartialResult
     from turncheck.run.inputs import ChangedLines
+    from turncheck.run.partial import PartialResult
     from turncheck.run.reading import Tests
     from turncheck.run.single import SingleRun, Subject
     from turncheck.settings.options import Settings
@@ -302,7 +302,7 @@ def finish(single: SingleRun, words: str | None, settings: Settings, json: Path 
     """
     from turncheck.publishing.files import write_report
     from turncheck.render.phrases import not_run_text, noted_version_line
-    from turncheck.run.alone import end_with
+    from turncheck.run.partial import end_with
 
     report = single.report
     if json is not None:
@@ -408,7 +408,7 @@ def run_suggest(options: SuggestOptions, screen: Console) -> int:
     """
     from turncheck.evaluations.strength.measure import MutantOptions
     from turncheck.evaluations.strength.suggested import sentence_tasks
-    from turncheck.run.alone import PartialResult, end_with
+    from turncheck.run.partial import PartialResult, end_with
     from turncheck.run.reading import ensure_trainable, read_assistant, read_dialogue_assistant
     from turncheck.run.single import Subject, run_single
 
@@ -436,9 +436,9 @@ def run_suggest(options: SuggestOptions, screen: Console) -> int:
 def _missing_sentences(subject: Subject, screen: Console) -> PartialResult[tuple[TrainingSentences, ...]]:
     """Return training sentences with which more variants of test sentences would be understood."""
     from turncheck.evaluations.robustness.measure import measure_training_sentences
-    from turncheck.run.alone import run_until_failure
     from turncheck.run.assistant import opened_engine
     from turncheck.run.folders import cache_of_command
+    from turncheck.run.partial import run_until_failure
 
     settings, project, environment = subject.settings, subject.project, subject.environment
 

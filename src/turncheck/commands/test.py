@@ -162,8 +162,9 @@ def run_bare_test(
 
     from turncheck.publishing.files import write_report
     from turncheck.render.phrases import not_run_text, noted_version_line
-    from turncheck.run.alone import end_with, with_quarantine
     from turncheck.run.folders import ensure_apart_from_project
+    from turncheck.run.partial import end_with
+    from turncheck.run.quarantined import with_quarantine
 
     ensure_apart_from_project(core_output.folder, core.settings, *nlu_output.further)
     report, stopped = evaluate_core(core, screen)
@@ -211,7 +212,7 @@ def _without_nlu(report: Report, stopped: IncompleteError) -> Report:
     from msgspec import structs
 
     from turncheck.report.model import Skipped
-    from turncheck.run.alone import cause
+    from turncheck.run.partial import cause
 
     skipped = Skipped(evaluation="nlu", reason=cause(stopped))
     return structs.replace(report, skipped=(*report.skipped, skipped), stopped=str(stopped))

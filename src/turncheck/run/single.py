@@ -16,13 +16,13 @@ from turncheck.ci.hosts import find_host
 from turncheck.evaluations.kinds import KINDS
 from turncheck.messages.errors import IncompleteError, UserError
 from turncheck.report.model import KindCoverage, Report, Skipped, Source
-from turncheck.run.alone import cause, run_until_failure
 from turncheck.run.assistant import opened_engine
 from turncheck.run.bot_of_base import ensure_token_is_sent_as_on_base
 from turncheck.run.evaluated_project import coverage_by_tests
 from turncheck.run.folders import cache_of_command
 from turncheck.run.inputs import Inputs
 from turncheck.run.masking import masked, values_in
+from turncheck.run.partial import cause, run_until_failure
 from turncheck.run.reading import NO_TESTS, Tests, ensure_possible
 from turncheck.run.repeats import ensure_repeats_are_possible
 from turncheck.run.report_of import project_info, report_of

@@ -22,8 +22,9 @@ from turncheck.project.batch.reader import HowToRead, read_suites
 from turncheck.project.e2e.cases import read_cases
 from turncheck.project.model import Config, Project
 from turncheck.report.model import Batch, EngineInfo, Report, Skipped
-from turncheck.run.alone import quarantine_of, require_same_model, run_until_failure
 from turncheck.run.inputs import NONE_PRECOMPUTED, Inputs, PrecomputedAnswers
+from turncheck.run.partial import require_same_model, run_until_failure
+from turncheck.run.quarantined import names_and_files, quarantine_of
 from turncheck.run.reading import (
     Tests,
     beyond_limit,
@@ -247,12 +248,10 @@ class RunInProgress:
     def named_tests(self) -> Iterator[tuple[str, str]]:
         """The names of all tests, and of the sentences that are judged, with their files."""
         tests = self.project_tests
-        yield from ((story.name, story.location.path) for story in tests.stories)
-        yield from ((case.name, case.location.path) for case in tests.cases)
         sentences = tests.examples if self.tests.nlu else self.project.nlu.examples
-        yield from ((example.text, example.location.path) for example in sentences)
-        for suite in self.suites.read.suites if self.tests.batch else ():
-            yield from ((case.text, case.location.path) for case in suite.cases)
+        return names_and_files(
+            tests.stories, tests.cases, sentences, self.suites.read.suites if self.tests.batch else ()
+        )
 
     @cached_property
     def suites(self) -> SuitesOfRun:

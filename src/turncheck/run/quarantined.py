@@ -1,102 +1,37 @@
-"""One evaluation as far as it got: in a run, or alone, as ``turncheck test X`` measures it, without a base.
-
-Without a base not every entry of the quarantine counts.
-"""
+"""The tests in quarantine of a command without a base: which entries count, and what is said of them."""
 
 from __future__ import annotations
 
 import os
 from dataclasses import replace
 from datetime import UTC, date, datetime
-from typing import TYPE_CHECKING, Generic, NamedTuple, NoReturn, TypeVar
+from typing import TYPE_CHECKING, NamedTuple
 
-from msgspec import Struct, UnsetType
+from msgspec import UnsetType
 
 from turncheck.ci.git import find_checkout
 from turncheck.ci.hosts import find_host
 from turncheck.comparison.quarantine import effective_without_base, with_results
-from turncheck.messages.errors import EngineError, IncompleteError, UserError
-from turncheck.messages.phrasing import first_line
 from turncheck.project.batch.reader import read_suites
 from turncheck.project.e2e.cases import read_cases
 from turncheck.project.quarantine import QUARANTINE_FILE, QuarantineFile, read_quarantine, unknown_tests
 from turncheck.render.sinks.terminal import place, text
 from turncheck.render.wording.tests import failing_in_quarantine, passing_in_quarantine, quarantine_in_words, to_release
-from turncheck.report.model import Report, Skipped
 from turncheck.report.quarantine import Quarantine
 from turncheck.run.reading import read_configured, read_tests
 from turncheck.settings.file import read_settings_file
 from turncheck.settings.sources import combine
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from pathlib import Path
 
-    from turncheck.engines.base import Engine
     from turncheck.process.screen import Console
-    from turncheck.report.evaluations import Evaluation
-
-Measured = TypeVar("Measured")
-
-
-# If the engine fails or somebody interrupts, what was finished is kept.
-
-
-class PartialResult(Struct, Generic[Measured], frozen=True):
-    """The outcome of an evaluation: ``finished`` is all of it or, with ``stopped``, the part until then, if any."""
-
-    finished: Measured | None
-    stopped: IncompleteError | None = None
-
-    @property
-    def reason(self) -> str | None:
-        """Why it ended before its end, as in reports."""
-        return None if self.stopped is None else str(self.stopped)
-
-    def skipped(self, evaluation: Evaluation) -> tuple[Skipped, ...]:
-        """Return the entry for an evaluation of which nothing was finished."""
-        if self.stopped is None or self.finished is not None:
-            return ()
-        return (Skipped(evaluation=evaluation, reason=cause(self.stopped)),)
-
-
-def run_until_failure(evaluate: Callable[[], Measured]) -> PartialResult[Measured]:
-    """Evaluate. Errors that are not the engine's are passed on unchanged."""
-    try:
-        return PartialResult(evaluate())
-    except IncompleteError as error:
-        return PartialResult(error.finished, error)
-    except (EngineError, KeyboardInterrupt) as error:
-        return PartialResult(None, IncompleteError(error))
-
-
-def require_same_model(engines: Engine, evaluate: Callable[[], Measured]) -> Measured:
-    """Evaluate, and make sure that the engine used the same model throughout.
-
-    Raises:
-        IncompleteError: it had another model at the end, or could no longer answer.
-    """
-    result = evaluate()
-    engines.ensure_same_model(result)
-    return result
-
-
-def cause(stopped: UserError) -> str:
-    """Return on one line why something was not run."""
-    return first_line(stopped.message)
-
-
-def end_with(stopped: IncompleteError) -> NoReturn:
-    """End a command whose evaluation was stopped, after all was written.
-
-    Raises:
-        IncompleteError: the engine failed.
-        KeyboardInterrupt: somebody interrupted it.
-    """
-    if stopped.interrupted:
-        raise KeyboardInterrupt
-    raise stopped
-
+    from turncheck.project.batch.model import Suite
+    from turncheck.project.e2e.model import E2ECase
+    from turncheck.project.model import Story
+    from turncheck.project.nlu_data import Example
+    from turncheck.report.model import Report
 
 _OF_A_CHANGE = (
     f"No entry of {QUARANTINE_FILE} counts: this job is about a change, and this command does not know what is on its"
@@ -183,7 +118,7 @@ def quarantine_lines(report: Report, folder: str) -> Iterator[str]:
 
 
 def named_tests(folder: Path, project: Path | None = None) -> Iterator[tuple[str, str]]:
-    """Yield the names of all tests that a run would find, with their files.
+    """Return the names of all tests that a run would find, with their files.
 
     Args:
         folder: that of ``turncheck.yml``.
@@ -196,12 +131,19 @@ def named_tests(folder: Path, project: Path | None = None) -> Iterator[tuple[str
     root = folder if project is None else project
     settings = replace(combine(own), project=str(root))
     tests = read_tests(settings)
-    yield from ((story.name, story.location.path) for story in tests.stories)
-    yield from ((case.name, case.location.path) for case in read_cases(root, tests.e2e).cases)
     sentences = tests.nlu if tests.nlu is not None else read_configured(settings).nlu
-    yield from ((example.text, example.location.path) for example in sentences.examples)
-    for suite in read_suites(root, tests.batch).suites:
-        yield from ((case.text, case.location.path) for case in suite.cases)
+    cases, suites = read_cases(root, tests.e2e).cases, read_suites(root, tests.batch).suites
+    return names_and_files(tests.stories, cases, sentences.examples, suites)
+
+
+def names_and_files(
+    stories: Iterable[Story], cases: Iterable[E2ECase], sentences: Iterable[Example], suites: Iterable[Suite]
+) -> Iterator[tuple[str, str]]:
+    """Yield what tests of every kind are called in a quarantine, with their files."""
+    yield from ((story.name, story.location.path) for story in stories)
+    yield from ((case.name, case.location.path) for case in cases)
+    yield from ((example.text, example.location.path) for example in sentences)
+    yield from ((case.text, case.location.path) for suite in suites for case in suite.cases)
 
 
 def _judged_tests(report: Report) -> Iterator[tuple[str, str]]:
