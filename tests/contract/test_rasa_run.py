@@ -544,6 +544,38 @@ def test_stores_of_conversations_are_left_out_and_foreign_hosts_in_the_action(bo
         golden(*engines.notes)
 
 
+GROUPS = (
+    "model_groups:\n- id: commands\n  models:\n"
+    "  - {{provider: self-hosted, model: x, api_key: '${{MODEL_KEY}}', api_base: 'http://{host}:8000'}}\n"
+)
+
+
+def test_a_rasa_with_flows_gets_its_models_from_allowed_hosts_and_their_keys_by_name(bot: Path) -> None:
+    from turncheck.engines.rasa_server.engines import opened
+    from turncheck.engines.rasa_server.process import RasaProcess  # for this one test
+    from turncheck.messages.errors import UserError
+    from turncheck.process.environment import FileVariables
+    from turncheck.project.reader import read_project
+    from turncheck.settings.options import Settings
+
+    settings = Settings(project=str(bot), engine="rasa", rasa_command="rasa")
+    (bot / "endpoints.yml").write_text(GROUPS.format(host="localhost"))
+    project = read_project(bot)
+    with opened(settings, project, {}, (), variables=FileVariables({"MODEL_KEY": "secret"})) as engines:
+        assert not engines.notes
+        assert isinstance(engines.server, RasaProcess)
+        groups = (engines.server.files.endpoints or {})["model_groups"]
+        assert [group["id"] for group in groups] == ["commands"]
+        assert groups[0]["models"][0]["api_key"] == "${MODEL_KEY}"
+    with pytest.raises(UserError, match="MODEL_KEY"), opened(settings, project, {}, (), variables=FileVariables()):
+        pass
+    (bot / "endpoints.yml").write_text(GROUPS.format(host="evil.example"))
+    with opened(settings, read_project(bot), {}, (), variables=FileVariables({"MODEL_KEY": "secret"})) as engines:
+        assert isinstance(engines.server, RasaProcess)
+        assert "model_groups" not in (engines.server.files.endpoints or {})
+        assert [note.split(":")[0] for note in engines.notes] == ["model_groups of endpoints.yml was left out"]
+
+
 # --- custom actions of a Rasa that is started here -------------------------------------------------------------------
 
 

@@ -55,8 +55,12 @@ UNKNOWN_VERSION: Final = "unknown"
 CANNOT_BE_TRAINED: Final = (
     "this engine cannot be trained here: without test sentences there is nothing to measure it by"
 )
-_KEPT_ENDPOINTS: Final = ("action_endpoint", "nlg")
-"""What conversations need. Tracker stores and event brokers are left out: a test leaves no traces there."""
+_KEPT_ENDPOINTS: Final = ("action_endpoint", "nlg", "model_groups", "mcp_servers", "vector_store")
+"""What conversations need, also with flows. Tracker stores and event brokers are left out: a test leaves no traces."""
+_WITH_NAMES_OF_KEYS: Final = "model_groups"
+"""Rasa takes a key of a model only by the name of its variable: such names are checked and stay."""
+_ADDRESSES: Final = ("url", "api_base")
+"""Keys of endpoints, also of their entries, that hold an address."""
 
 
 @dataclass(eq=False)
@@ -277,7 +281,7 @@ class _Endpoints(Struct, frozen=True):
     ``is_given``: whether the action server is named by flag or input, not by the project.
     """
 
-    kept: Mapping[str, Mapping[str, object]]
+    kept: Mapping[str, Any]
     notes: tuple[str, ...]
     is_given: bool
 
@@ -341,9 +345,7 @@ def _access(url: str, given_by: str, settings: Settings, environment: Mapping[st
     )
 
 
-def _files(
-    settings: Settings, project: Project, endpoints: Mapping[str, Mapping[str, object]], model: str | None
-) -> RasaFiles:
+def _files(settings: Settings, project: Project, endpoints: Mapping[str, Any], model: str | None) -> RasaFiles:
     root = project.root.resolve()
     domain = root / DEFAULT_DOMAIN
     return RasaFiles(
@@ -364,27 +366,39 @@ def _files(
 def _endpoints(
     settings: Settings, project: Project, variables: FileVariables, hosts: tuple[str, ...] | None
 ) -> _Endpoints:
-    kept: dict[str, Mapping[str, object]] = {}
+    kept: dict[str, Any] = {}
     notes = []
     for name in _KEPT_ENDPOINTS:
         endpoint = project.endpoints.get(name)
         if endpoint is None:
             continue
-        url = endpoint.parameters.get("url")
-        address = checked_address(expand(str(url), variables, endpoint.location), endpoint.location) if url else ""
-        if address and not is_allowed(address, hosts):
-            host = origin_of(address).host
+        urls = [expand(url, variables, endpoint.location) for url in _urls(endpoint.parameters)]
+        addresses = [checked_address(url, endpoint.location) for url in urls]
+        foreign = next((address for address in addresses if not is_allowed(address, hosts)), None)
+        if foreign is not None:
+            host = origin_of(foreign).host
             notes.append(f"{name} of endpoints.yml was left out: its host '{host}' is not among the allowed hosts.")
-        elif variables.is_limited:
-            kept[name] = _handed_over(endpoint.parameters, variables, endpoint.location)
-        else:
-            kept[name] = endpoint.parameters
+            continue
+        whole = endpoint.parameters
+        content = whole[name] if whole.keys() == {name} and isinstance(whole[name], list | tuple) else whole
+        expanded = _handed_over(content, variables, endpoint.location) if variables.is_limited else content
+        kept[name] = content if name == _WITH_NAMES_OF_KEYS else expanded
     is_given = bool(settings.action_endpoint) or "action_endpoint" not in kept
     if settings.action_endpoint:
         kept["action_endpoint"] = {"url": settings.action_endpoint}
     elif settings.action_server:
         kept.setdefault("action_endpoint", {"url": DEFAULT_URL})
     return _Endpoints(kept, tuple(notes), is_given)
+
+
+def _urls(value: Any) -> Iterator[str]:
+    """Yield the addresses in an endpoint: its own, those of its entries."""
+    for key, one in value.items() if isinstance(value, Mapping) else ():
+        if key in _ADDRESSES and isinstance(one, str) and one:
+            yield one
+        yield from _urls(one)
+    for one in value if isinstance(value, list | tuple) else ():
+        yield from _urls(one)
 
 
 def _handed_over(value: Any, variables: FileVariables, location: Location) -> Any:

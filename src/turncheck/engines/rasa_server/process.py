@@ -209,7 +209,7 @@ class RasaFiles(Struct, frozen=True):
     domain: Path
     data: Sequence[Path]
     model: Path | None = None
-    endpoints: Mapping[str, Mapping[str, object]] | None = None
+    endpoints: Mapping[str, Any] | None = None
 
 
 class RasaProcess:
