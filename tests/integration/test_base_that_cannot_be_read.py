@@ -515,3 +515,30 @@ def test_beside_a_report_alone_what_the_base_hides_is_not_judged(repository: Rep
     assert done.returncode == 0
     assert {gate["name"]: gate["outcome"] for gate in verdict["gates"]}["new-errors"] == "not judged"
     golden(verdict["reservation"])
+
+
+TWICE = {name: f"  utter_{name}:\n  - text: once more\n" for name in ("first", "second", "third")}
+
+
+@pytest.mark.parametrize("left", [("first",), ("second",), ("third",), ("first", "third"), ()])
+def test_of_several_faults_of_a_kind_those_that_are_left_are_old(repository: Repository, left: tuple[str, ...]) -> None:
+    written = DOMAIN.replace("responses:\n", "responses:\n" + "".join(TWICE.values()))
+
+    judged = repository.judged(
+        {"domain.yml": written + "".join(TWICE.values())},
+        {"domain.yml": written + "".join(TWICE[name] for name in left)},
+    )
+
+    assert judged.new_errors == []
+    gone = [one["message"] for one in judged.comparison["gone_findings"] if one["code"] == "yaml-duplicate-key"]
+    assert not [words for words in gone if any(f"'utter_{name}'" in words for name in left)]
+
+
+def test_a_fault_of_a_kind_that_is_repaired_elsewhere_is_new(repository: Repository) -> None:
+    written = DOMAIN.replace("responses:\n", "responses:\n" + "".join(TWICE.values()))
+
+    elsewhere = written.replace("  utter_greet:\n", f"{TWICE['third']}  utter_greet:\n")
+
+    judged = repository.judged({"domain.yml": written + TWICE["first"]}, {"domain.yml": elsewhere})
+
+    assert judged.new_errors == ["yaml-duplicate-key"]

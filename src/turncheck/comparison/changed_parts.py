@@ -216,8 +216,8 @@ def changed_findings(
     If a file cannot be read, no finding is known to be gone. What this side ``repaired`` is no finding that it has.
     """
     of_base = findings_worst_first(base)
-    places = {(one.location, one.code) for one in repaired}
-    known = [one for one in of_base if (one.location, one.code) not in places]
+    mended = _mended(of_base, findings_worst_first(head), repaired)
+    known = [one for number, one in enumerate(of_base) if number not in mended]
     before, after = without_partners(known, findings_worst_first(head), renamed_on_both(base, head, renamed))
     before = [one for one in of_base if one in before or one not in known]
     after = _not_of_parts(after, of_base)
@@ -225,6 +225,24 @@ def changed_findings(
     component = _removed_own_component(base, head)
     new = (_with_cause(_finding_change(finding, renamed), component) for finding in after)
     return tuple(new), tuple(map(_finding_change, gone))
+
+
+def _mended(of_base: Sequence[Finding], of_head: Sequence[Finding], repaired: Iterable[Unread]) -> set[int]:
+    """The numbers of the findings that this side repaired, by their places.
+
+    Where a repaired base has others at that place, too, those stay that are on a line which this side has as well.
+    """
+    left = Counter((one.location, one.code) for one in repaired)
+    there = {(one.code, one.lines[0]) for one in of_head if one.lines}
+    at_places = [number for number, one in enumerate(of_base) if (one.location, one.code) in left]
+    at_places.sort(key=lambda number: (of_base[number].code, *of_base[number].lines[:1]) in there)
+    found = set()
+    for number in at_places:
+        one = of_base[number]
+        if (one.code, *one.lines[:1]) not in there or left[one.location, one.code] > 0:
+            found.add(number)
+        left[one.location, one.code] -= 1
+    return found
 
 
 _UNLESS_OWN: Final = frozenset(

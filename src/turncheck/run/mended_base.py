@@ -12,7 +12,7 @@ from collections import Counter
 from difflib import SequenceMatcher
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from msgspec import Struct, structs
 
@@ -69,6 +69,7 @@ class _Edit(Struct, frozen=True):
 
 _Step = tuple[_Edit, ...]
 """Edits that are made together or not at all."""
+_Item = TypeVar("_Item")
 _Fault = tuple[str, str, str, str]
 """A fault as both sides have it: path, code, part, and the line that it is at, with those that enclose it."""
 
@@ -241,16 +242,16 @@ class _Mending:
         self._faults_of_head = _counted(of_head, self._other_root) + _counted(self._rewritten(), self._root)
 
     def mended(self) -> Repair:
-        repaired = _counted(self._at_first, self._root) - self._faults_of_head
+        at_first = _identified(self._at_first, self._root)
+        repaired = Counter(at_first) - self._faults_of_head
         for path in sorted({fault[0] for fault in repaired}):
             self._mend_file(path)
-        remaining = Counter(_key(one) for one in self._faults()) if repaired else Counter()
-        found = []
-        for one in self._at_first if repaired else ():
-            if remaining[_key(one)] > 0:
-                remaining[_key(one)] -= 1
-            else:
-                found.append(one)
+        if not repaired:
+            return Repair((), self._doubtful, tuple(self._repaired))
+        left = Counter(_identified(self._faults(), self._root))
+        gone = [one for fault, one in zip(at_first, self._at_first, strict=True) if not _taken(left, fault)]
+        otherwise = Counter(fault[:3] for fault in left.elements())  # in a line that the repair words otherwise
+        found = [one for one in gone if not _taken(otherwise, _key(one))]
         return Repair(tuple(found), self._doubtful, tuple(self._repaired))
 
     def _rewritten(self) -> Iterator[Unread]:
@@ -384,15 +385,27 @@ def _key(one: Unread) -> tuple[str, str, str]:
 
 
 def _counted(unread: Iterable[Unread], root: Path) -> Counter[_Fault]:
-    """The faults, each with the text of its line and its place: lines move, and several faults may be of one kind."""
+    """The faults of each kind: lines move, and several faults may be of one."""
+    return Counter(_identified(unread, root))
+
+
+def _identified(unread: Iterable[Unread], root: Path) -> list[_Fault]:
+    """The faults, each with the text of its line and its place."""
     files: dict[str, list[str]] = {}
-    found: Counter[_Fault] = Counter()
+    found: list[_Fault] = []
     for one in unread:
         path, line = one.location.path, one.location.line or 0
         if path not in files:
             files[path] = _lines_of(root / path)
-        found[path, one.code, one.part, "\n".join(_bare(_enclosing(files[path], line)))] += 1
+        found.append((path, one.code, one.part, "\n".join(_bare(_enclosing(files[path], line)))))
     return found
+
+
+def _taken(left: Counter[_Item], one: _Item) -> bool:
+    """Whether there is one left, which then is not."""
+    there = left[one] > 0
+    left[one] -= there
+    return there
 
 
 def _enclosing(lines: Sequence[str], number: int) -> list[str]:
