@@ -18,7 +18,7 @@ from turncheck.settings.gates import gate_settings
 from turncheck.settings.options import Settings, of_scope, options
 from turncheck.settings.parsers import read_text
 from turncheck.settings.setting import setting
-from turncheck.settings.sources import combine, from_file, from_flags, from_inputs
+from turncheck.settings.sources import combine, from_arguments, from_file, from_flags, from_inputs
 
 
 def here(name: str) -> Location:
@@ -238,3 +238,18 @@ def test_whatever_a_change_may_not_set_is_of_one_job() -> None:
     in_file = {name for name in of_scope("job", "one assistant") if options()[name].file_key}
 
     assert in_file <= {"workers"}
+
+
+@pytest.mark.parametrize(
+    ("value", "word"),
+    [(True, "auto"), (False, "off"), ("auto", "auto"), ("OFF", "off"), ("true", "auto"), (" false ", "off")],
+)
+def test_the_cache_is_automatic_or_off_and_was_a_switch(value: object, word: str) -> None:
+    assert from_arguments({"cache": value}) == {"cache": word}
+
+
+@pytest.mark.parametrize("value", ["on", "", "folder", "autos"])
+def test_another_word_for_the_cache_is_refused(value: str, golden: Golden) -> None:
+    with pytest.raises(UserError) as refused:
+        from_arguments({"cache": value})
+    golden(refused.value)
