@@ -259,6 +259,22 @@ def test_a_removed_rule_is_in_the_line_even_if_no_test_fails() -> None:
     assert "rule `c`" in visible(text)
 
 
+@pytest.mark.parametrize(
+    ("names", "said"),
+    [
+        (("", "a"), "rule 'a' and 1 more part removed"),
+        (("",), "rule without a name removed"),
+        (("", "#2"), "rule without a name and 1 more part removed"),
+    ],
+)
+def test_a_removed_rule_without_a_name_gives_way_to_one_with_a_name(names: tuple[str, ...], said: str) -> None:
+    base, head = (report(stories=[story("s")], covered=rules(*all_of)) for all_of in ((*names, "b"), ("b",)))
+
+    _, verdict, _ = judged(head, replace(base, source=replace(base.source, commit=BASE_COMMIT)))
+
+    assert verdict.summary.startswith(said)
+
+
 @pytest.mark.parametrize("kept", ["bye#1", "bye#2"])
 def test_of_two_rules_with_one_name_the_one_that_was_removed_is_the_cause(kept: str) -> None:
     before = ("bye#1", "bye#2")

@@ -104,7 +104,7 @@ def _annotations(stripped: Sequence[StrippedIntent]) -> Iterator[str]:
 
 
 def removed_in_words(report: Report, compared: Comparison) -> str:
-    """Return which parts of the project are gone, a rule or story first; empty if none is.
+    """Return which parts of the project are gone, a rule or story with a name first; empty if none is.
 
     Without those in a file that is read otherwise now, which another clause counts.
     """
@@ -113,9 +113,10 @@ def removed_in_words(report: Report, compared: Comparison) -> str:
     removed = [item for item in compared.removed_items if item.change == "removed" and item.location.path != told]
     if not removed:
         return ""
-    first = min(removed, key=lambda changed_part: changed_part.kind not in {"rules", "stories"})
+    first = min(removed, key=lambda part: (part.kind not in {"rules", "stories"}, not part.name))
     more = f" and {count(len(removed) - 1, 'more part')}" if len(removed) > 1 else ""
-    return f"{SINGULAR.get(first.kind, 'part')} '{first.name}'{more} removed"
+    what = SINGULAR.get(first.kind, "part")
+    return f"{what} '{first.name}'{more} removed" if first.name else f"{what} without a name{more} removed"
 
 
 def _cut(intents: Sequence[CutIntent]) -> Iterator[str]:
