@@ -15,6 +15,7 @@ from golden_texts import Golden
 from test_github_action import (  # the fixtures, too
     BROKEN,
     NLU,
+    RULES,
     TWICE,
     WARNING,
     Job,
@@ -193,3 +194,12 @@ def test_the_first_hour_with_the_workflow_of_the_readme(job: Job) -> None:  # no
     assert WARNING not in job.text
     group["head_sha"] = job.head
     assert job.run("merge_group", {"merge_group": group}, **{**queue, "sha": job.head}, **inputs) == 1
+
+
+def test_an_assistant_without_tests_is_told_how_to_get_some(job: Job, golden: Golden) -> None:  # noqa: F811
+    (job.folder / "repository" / "bot" / "tests" / "test_stories.yml").unlink()
+    (job.folder / "repository" / "bot" / "data" / "rules.yml").write_text(RULES)
+
+    assert job.pull_request(evaluations="", accept_gone="core") == 1
+
+    golden(*(line for line in job.text.splitlines() if "something-was-tested" in line and "::error" not in line))

@@ -34,6 +34,12 @@ def _tested(report: Report) -> str:
     return f"tested: {', '.join(f'{words} ({number:,} unclear)' if number else words for words, number in found)}"
 
 
+def _nothing_tested(report: Report) -> str:
+    """``nothing was tested``; with no tests at all, how to get some."""
+    is_nothing_there = not tallies(report) and any(one.no_tests for one in report.skipped)
+    return f"nothing was tested{'; `turncheck init --write` makes first tests' if is_nothing_there else ''}"
+
+
 def _left_out(report: Report, evaluation: Evaluation | None) -> list[tuple[str, str]]:
     """Return which tests of an evaluation were not run, why, and how to get them run; each also in short."""
     found = []
@@ -75,7 +81,7 @@ REASONS: Final[Reasons] = {
     "not asked for tests": _without_tests,
     "files checked": "flows and tests were checked against each other; no conversation was run",
     "tested": lambda _, context: _tested(context.report),
-    "nothing tested": "nothing was tested",
+    "nothing tested": lambda _, context: _nothing_tested(context.report),
     "all in quarantine": "every test that ran is in quarantine, so nothing was tested",
     "stopped": STOPPED,
     "left out": lambda gate, context: "; ".join(words for words, _ in _left_out(context.report, gate.requires)),
