@@ -135,14 +135,17 @@ def test_with_a_key_a_change_takes_what_it_left_itself(checked: CachedJob) -> No
     assert found(checked, checked.of_main(cache_key=SECRET), OTHER) is None, "another ref cannot read it"
 
 
-def test_only_what_was_used_is_kept_again(job: CachedJob) -> None:
-    leave(job, job.of_main(), **{KEY: b"old"})
-    with job.at_work(job.of_main()) as cache:
-        assert cache is not None
-        cache.put(OTHER, "fold", b"new")
+def test_what_a_run_did_not_use_is_kept_again_as_far_as_there_is_room(
+    job: CachedJob, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    leave(job, job.of_main(), **{KEY: bytes(1_000)})
+    leave(job, job.of_main(), **{OTHER: b"new"})
+    assert found(job, job.of_main()) == bytes(1_000)
 
+    monkeypatch.setattr("turncheck.process.cache_archive._LEAST_SPARE", 0)
+    leave(job, job.of_main(), **{"ef" * 32: b"newest"})
     assert found(job, job.of_main()) is None
-    assert found(job, job.of_main(), OTHER) == b"new"
+    assert found(job, job.of_main(), "ef" * 32) == b"newest"
 
 
 def test_jobs_with_other_inputs_keep_entries_of_their_own(job: CachedJob) -> None:

@@ -7,6 +7,7 @@ import io
 import os
 import shutil
 import tarfile
+import time
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from turncheck.process.cache import Cache
-from turncheck.process.cache_archive import FOLDER, BadArchiveError, digest_of, pack, unpack, used_entries
+from turncheck.process.cache_archive import FOLDER, BadArchiveError, digest_of, pack, unpack, worth_keeping
 
 KEYS = ("ab" * 32, "ac" * 32, "cd" * 32)
 
@@ -25,7 +26,7 @@ def packed(tmp_path_factory: pytest.TempPathFactory) -> tuple[bytes, str]:
     cache = Cache(tmp_path_factory.mktemp("cache"))
     for key in KEYS:
         cache.put(key, "fold", key.encode() * 20)
-    entries = used_entries(cache.folder)
+    entries = worth_keeping(cache.folder, 0)
     file = io.BytesIO()
     pack(entries, file)
     return file.getvalue(), digest_of(entries)
@@ -40,9 +41,29 @@ def test_what_is_packed_is_unpacked_and_counts_as_unused(packed: tuple[bytes, st
     assert unpacked(packed[0], tmp_path / "a") == packed[1]
 
     cache = Cache(tmp_path / "a")
-    assert used_entries(cache.folder) == []
+    now = time.time() - 1
+    assert all(path.stat().st_mtime < now for path in cache.folder.rglob("*.entry"))
     assert cache.get(KEYS[0], "fold") == KEYS[0].encode() * 20
-    assert [path.stem for path in used_entries(cache.folder)] == [KEYS[0]]
+    assert [path.stem for path in cache.folder.rglob("*.entry") if path.stat().st_mtime >= now] == [KEYS[0]]
+
+
+def test_of_what_is_not_used_as_much_is_kept_as_of_the_rest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("turncheck.process.cache_archive._LEAST_SPARE", 0)
+    cache = Cache(tmp_path)
+    for number, key in enumerate(("01" * 32, "02" * 32, "03" * 32, "04" * 32)):
+        cache.put(key, "fold", bytes(1_000))
+        os.utime(tmp_path / key[:2] / f"{key}.entry", (number, number))
+
+    def kept(since: float) -> list[str]:
+        return [path.stem[:2] for path in worth_keeping(tmp_path, since)]
+
+    assert [kept(since) for since in (0, 1, 2, 3, 4)] == [
+        ["01", "02", "03", "04"],
+        ["01", "02", "03", "04"],
+        ["01", "02", "03", "04"],
+        ["03", "04"],
+        [],
+    ]
 
 
 def test_an_entry_that_is_replaced_gives_another_digest(packed: tuple[bytes, str], tmp_path: Path) -> None:
@@ -51,7 +72,7 @@ def test_an_entry_that_is_replaced_gives_another_digest(packed: tuple[bytes, str
         os.utime(path)
     (tmp_path / "a" / KEYS[1][:2] / f"{KEYS[1]}.entry").write_bytes(b"another")
 
-    assert digest_of(used_entries(tmp_path / "a")) != packed[1]
+    assert digest_of(worth_keeping(tmp_path / "a", 0)) != packed[1]
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)

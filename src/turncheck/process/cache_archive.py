@@ -12,6 +12,7 @@ import hashlib
 import os
 import re
 import tarfile
+import time
 import zlib
 from typing import IO, TYPE_CHECKING, BinaryIO, Final
 
@@ -26,19 +27,30 @@ FOLDER: Final = "turncheck-cache"
 _NAME: Final = re.compile(rf"{FOLDER}/(?P<key>(?P<two>[0-9a-f]{{2}})/(?P=two)[0-9a-f]{{14,126}}\.entry)")
 _MOST_ENTRIES: Final = 100_000
 _CHUNK: Final = 1 << 20
+_AGO: Final = 60.0
 _LEVEL: Final = 1
 """Of gzip: most entries are compressed already."""
-_UNUSED: Final = 1.0
-"""When an entry was changed that was restored; the cache marks those that it uses with the present time."""
+_LEAST_SPARE: Final = 8 << 20
+"""Bytes of unused entries that are kept in any case."""
 
 
 class BadArchiveError(Exception):
     """The archive is not one, or has something else in it than entries, or more than is read; says what is wrong."""
 
 
-def used_entries(folder: Path) -> list[Path]:
-    """Return the entries of a folder that were made or used since :func:`unpack`, in the order of their names."""
-    return sorted(path for path in entries_in(folder) if path.lstat().st_mtime > _UNUSED)
+def worth_keeping(folder: Path, since: float) -> list[Path]:
+    """Return the entries that were made or used since a time, in the order of their names, and of the others the most
+    recently used ones, as many again: who takes a whole pipeline does not touch its steps, which the next change needs.
+    """
+    found = [(stat.st_mtime, stat.st_size, path) for path in entries_in(folder) for stat in (path.lstat(),)]
+    kept = [path for used, _, path in found if used >= since]
+    spare = max(_LEAST_SPARE, sum(size for used, size, _ in found if used >= since))
+    for _, size, path in sorted((one for one in found if one[0] < since), reverse=True):
+        spare -= size
+        if spare < 0:
+            break
+        kept.append(path)
+    return sorted(kept)
 
 
 def digest_of(entries: Iterable[Path]) -> str:
@@ -56,7 +68,7 @@ def digest_of(entries: Iterable[Path]) -> str:
 
 
 def pack(entries: Iterable[Path], file: BinaryIO) -> None:
-    """Write entries into a file; the same ones make the same bytes.
+    """Write entries into a file, with the time when each was used.
 
     Raises:
         OSError: one cannot be read, or the file cannot be written.
@@ -67,13 +79,15 @@ def pack(entries: Iterable[Path], file: BinaryIO) -> None:
     ):
         for path in entries:
             member = tarfile.TarInfo(f"{FOLDER}/{path.parent.name}/{path.name}")
-            member.size = path.stat().st_size
+            member.size, member.mtime = path.stat().st_size, int(path.stat().st_mtime)
             with path.open("rb") as content:
                 archive.addfile(member, content)
 
 
 def unpack(file: BinaryIO, folder: Path) -> str:
     """Write the entries of an archive below an empty folder, and return the digest of all of them.
+
+    None counts as used since now: the cache marks those that it uses with the present time.
 
     Raises:
         BadArchiveError: it holds something else; what was written until then is still there.
@@ -94,7 +108,7 @@ def unpack(file: BinaryIO, folder: Path) -> str:
                 left -= member.size
                 if name is None or content is None or name["key"] in lines or left < 0 or len(lines) >= _MOST_ENTRIES:
                     raise BadArchiveError("it has something else in it than entries, or more of them than are read")
-                lines[name["key"]] = _line(name["key"], _write(folder / name["key"], content))
+                lines[name["key"]] = _line(name["key"], _write(folder / name["key"], content, member.mtime))
     except (tarfile.TarError, zlib.error, gzip.BadGzipFile, EOFError, ValueError, MemoryError):
         raise BadArchiveError("it is damaged") from None
     return hashlib.sha256(b"".join(lines[key] for key in sorted(lines))).hexdigest()
@@ -104,7 +118,7 @@ def _line(key: str, digest: str) -> bytes:
     return f"{key} {digest}\n".encode()
 
 
-def _write(path: Path, content: IO[bytes]) -> str:
+def _write(path: Path, content: IO[bytes], used: float) -> str:
     """Write an entry, and return the digest of its content."""
     digest = hashlib.sha256()
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -112,7 +126,8 @@ def _write(path: Path, content: IO[bytes]) -> str:
         while chunk := content.read(_CHUNK):
             digest.update(chunk)
             written.write(chunk)
-    os.utime(path, (_UNUSED, _UNUSED))
+    used = min(max(used, 0.0), time.time() - _AGO)
+    os.utime(path, (used, used))
     return digest.hexdigest()
 
 

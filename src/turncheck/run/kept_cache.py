@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+import time
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any, BinaryIO, Final
 
@@ -18,7 +19,7 @@ from turncheck.ci.hosts import find_host
 from turncheck.messages.errors import UserError
 from turncheck.messages.phrasing import count
 from turncheck.process.cache import entries_in, surroundings
-from turncheck.process.cache_archive import BadArchiveError, digest_of, pack, unpack, used_entries
+from turncheck.process.cache_archive import BadArchiveError, digest_of, pack, unpack, worth_keeping
 from turncheck.process.output_files import remove, temporary_folder
 from turncheck.settings.options import of_scope, options
 from turncheck.settings.repeats import AUTO
@@ -72,7 +73,7 @@ def cache_of_host(
             yield given
             return
         signed = secret_setting(settings, "cache-key", environment) is not None
-        kept = KeptCache(host, cache, folder, _prefix(given, signed=signed), signed, screen)
+        kept = KeptCache(host, cache, folder, _prefix(given, signed=signed), signed, screen, time.time() - 1)
         restored = kept.restore()
         yield {**given, "cache_folder": str(kept.entries)}
         if restored is not None and cache.saves(signed=signed):
@@ -88,6 +89,8 @@ class KeptCache(Struct, frozen=True):
     prefix: str
     signed: bool
     screen: Console
+    since: float
+    """When the run began."""
 
     @property
     def entries(self) -> Path:
@@ -125,8 +128,8 @@ class KeptCache(Struct, frozen=True):
             self.screen.note(f"The entry {key[:200]} of {self.host.name}'s cache is ignored: {why}.")
 
     def save(self, *, but: frozenset[str]) -> None:
-        """Keep what the run used, unless all of it was restored."""
-        used = used_entries(self.entries)
+        """Keep what the run used, and some of the rest, unless all of it was restored."""
+        used = worth_keeping(self.entries, self.since)
         if all(path.name in but for path in used):
             return
         archive = self.folder / "archive"
