@@ -81,10 +81,13 @@ def _at(path: str, lines: list[str], number: int, line: str | None) -> dict[str,
 
 
 def _block_end(lines: list[str], start: int) -> int:
-    """The first line after that, and what is indented below it."""
+    """The first line after that, and what is below it: deeper, or a list as deep as its key."""
     depth = len(indent_of(lines[start]))
+    is_key = not lines[start].lstrip().startswith("-")
     for number in range(start + 1, len(lines)):
-        if lines[number].strip() and len(indent_of(lines[number])) <= depth:
+        line = lines[number].strip()
+        here = len(indent_of(lines[number]))
+        if line and (here < depth or (here == depth and not (is_key and line.startswith("- ")))):
             return number
     return len(lines)
 
