@@ -30,15 +30,14 @@ responses:
     "form-question-missing",
     "warning",
     title="Nothing asks for a slot of a form",
-    text="The form then waits for an answer to a question that nobody has asked. Add the response `utter_ask_SLOT` or"
-    " `utter_ask_FORM_SLOT`, or list such an action (`action_ask_SLOT`) in the domain.",
+    text="The form then waits in silence. Add `utter_ask_SLOT` or `utter_ask_FORM_SLOT`, or list an action"
+    " `action_ask_SLOT`.",
     wrong=f"{_FORM}utter_ask_sise:\n  - text: Which size?",
     right=f"{_FORM}utter_ask_size:\n  - text: Which size?",
     matters_always=True,
     needs=("domain", "responses"),
     about=("form", "slot"),
-    details="Rasa only writes a line to its debug log, since an action may have asked before: a form with an action"
-    " `validate_FORM` is not reported, nor the first slot of one that always follows another action.",
+    details="Not reported: forms with `validate_FORM`, and the first slot of one that always follows another action.",
 )
 def form_question_missing(facts: Facts) -> Iterator[Fault]:
     """Required slots for which a form finds no action and no response, in the order in which Rasa looks for one.
@@ -95,8 +94,7 @@ def _is_asked_for(slot: Slot | None) -> bool:
     "form-action-unlisted",
     "warning",
     title="An action that a form would run is not listed in the domain",
-    text="Rasa runs it only if the domain names it; otherwise whatever users say is accepted, or nothing is asked. Add"
-    " it to `actions`.",
+    text="Rasa only runs what the domain lists. Add it to `actions`.",
     wrong="actions: []  # and a class in actions.py has the name validate_pizza_form",
     right="actions: [validate_pizza_form]",
     matters_always=True,
