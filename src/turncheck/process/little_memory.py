@@ -4,7 +4,8 @@ Where memory is limited (``ulimit -v``), they end it with exit code 1, which is 
 to end with another code whenever ``exit`` is called, and the process ends by itself without that call.
 
 OpenBLAS, which NumPy and SciPy bring along, interrupts the process with SIGINT if it can start no threads while it is
-loaded. Nobody has pressed Ctrl-C then: it becomes a :class:`MemoryError`.
+loaded. Nobody has pressed Ctrl-C then: it becomes a :class:`MemoryError`. If it gets no memory for its buffers, it asks
+for it again, for ever: so there must be room for them before.
 """
 
 from __future__ import annotations
@@ -24,6 +25,10 @@ if TYPE_CHECKING:
 
 _NOT_DONE = 2
 _WITH_OPENBLAS = ("numpy.", "scipy.")
+_OF_LIBRARY = 32 << 20
+_OF_THREAD = 40 << 20
+"""A buffer of 32 MiB, and the stack."""
+_MOST_THREADS = 64
 
 
 def end_by_libraries_is_not_done() -> bool:
@@ -70,8 +75,38 @@ class _Finder:
 
 class _Loader(ExtensionFileLoader):
     def create_module(self, spec: ModuleSpec) -> ModuleType:
+        ensure_room(spec.name)
         with telling_own_interrupts():
             return super().create_module(spec)
+
+
+def ensure_room(module: str) -> None:
+    """Make sure that OpenBLAS gets its buffers, if a module of NumPy's, SciPy's or scikit-learn's might load it.
+
+    Raises:
+        MemoryError: it would not.
+    """
+    from turncheck.process import system  # not for --version
+
+    if not system.memory_is_limited() or _has_openblas(of_numpy=module.startswith("numpy.")):
+        return
+    import mmap
+
+    wanted = os.environ.get("OPENBLAS_NUM_THREADS", "")
+    threads = int(wanted) if wanted.isdecimal() and len(wanted) < 4 else os.cpu_count() or 1
+    try:
+        mmap.mmap(-1, _OF_LIBRARY + _OF_THREAD * min(max(1, threads), _MOST_THREADS)).close()
+    except OSError as error:
+        raise MemoryError("a library could get no memory (see ulimit -v)") from error
+
+
+def _has_openblas(*, of_numpy: bool) -> bool:
+    """Whether the library is loaded; NumPy's has 64-bit integers, and is another one than SciPy's."""
+    try:
+        with open("/proc/self/maps", encoding="utf-8", errors="replace") as maps:  # noqa: PTH123 - not a path of ours
+            return any("openblas" in line and ("openblas64" in line) == of_numpy for line in maps)
+    except OSError:  # another system
+        return True
 
 
 @contextmanager

@@ -35,6 +35,8 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from msgspec import Struct
 
+from turncheck.process.little_memory import ensure_room
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -173,6 +175,7 @@ def _loaded(name: str, file: Path) -> Any:
     spec = spec_from_file_location(name, file)
     if spec is None or spec.loader is None:
         raise ImportError(name)
+    ensure_room(name)
     module = sys.modules[name] = module_from_spec(spec)  # what is linked with it asks for it by its name
     try:
         spec.loader.exec_module(module)
