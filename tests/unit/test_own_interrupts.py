@@ -13,7 +13,7 @@ import pytest
 from golden_texts import Golden
 
 from turncheck.cli import run_command_line
-from turncheck.process import interrupts, little_memory
+from turncheck.process import interrupts, little_memory, system
 from turncheck.process.little_memory import ensure_room, telling_own_interrupts
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def test_an_interrupt_of_an_earlier_command_is_none_of_the_next_ones(monkeypatch
 
 def test_without_room_for_its_buffers_openblas_is_not_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
     """It would ask for them for ever."""
-    monkeypatch.setattr(little_memory.system, "memory_is_limited", lambda: True)
+    monkeypatch.setattr(system, "memory_is_limited", lambda: True)
     monkeypatch.setattr(little_memory, "_has_openblas", lambda **_: False)
     ensure_room("scipy.special._ufuncs")
     monkeypatch.setattr(little_memory, "_OF_LIBRARY", 1 << 60)
