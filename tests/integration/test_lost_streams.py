@@ -65,7 +65,7 @@ def test_a_mistake_is_2_also_where_nobody_hears_of_it(tmp_path: Path, mistake: s
     assert shell(f"{TURNCHECK} {mistake} {streams}", tmp_path).returncode == 2
 
 
-@pytest.mark.parametrize("kilobytes", [40_000, 80_000, 120_000, 150_000, 200_000])
+@pytest.mark.parametrize("kilobytes", [40_000, 80_000, 120_000, 150_000, 200_000, 225_000])
 def test_little_memory_is_no_verdict(tmp_path: Path, kilobytes: int) -> None:
     done = shell(f"ulimit -v {kilobytes}; exec {RUN.replace('validate,core', 'nlu,core')}", tmp_path)
 
