@@ -36,6 +36,8 @@ _STEPS_OF_TESTS: Final = 4
 
 _WITH_ACTIONS: Final = 25
 """A turn of a conversation is as much work as this many sentences if an action server may be called in it."""
+_OF_PIPELINES: Final = frozenset({"pipeline", "config"})
+"""Kinds that no single sentence outweighs: a component explains what it does, whatever else tips a test as well."""
 _SPARE: Final = frozenset({"responses", "actions", "entities"})
 """Kinds of which a new one rarely matters: something else must name it first."""
 
@@ -86,7 +88,7 @@ class Laboratory:
             cost=self.cost,
             closest=self.closest,
             groups=(frozenset(numbers) - understanding, understanding),
-            unsteady=understanding,
+            unsteady=frozenset(one for one in understanding if self.changes.parts[one].kind not in _OF_PIPELINES),
         )
 
     def cost(self, taken: Taken) -> int:
