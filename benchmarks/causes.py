@@ -37,6 +37,7 @@ from turncheck.messages.errors import UserError
 from turncheck.messages.finding import Location
 from turncheck.process.one_thread import one_thread
 from turncheck.project import model
+from turncheck.project.config import refused
 from turncheck.project.e2e.cases import read_cases
 from turncheck.project.nlu_data import Example, Lookup, Regex, Synonym
 from turncheck.report.model import Source
@@ -304,8 +305,8 @@ def tried(bot: Bot, sort: str, most: int) -> Iterator[Found]:
         faults: tuple[Named, ...] = (own,)
         try:
             if sort == "repairs":
-                if not _each_is_noticed(bot, mutant):
-                    continue
+                if any(True for _ in refused(mutant.project)) or not _each_is_noticed(bot, mutant):
+                    continue  # Rasa would not train such a base: a run has no results of it
                 base = mutant.project
                 before = measured(bot, mutant.trained(bot.trained))
                 head = edited(bot, bot.project, seed)
