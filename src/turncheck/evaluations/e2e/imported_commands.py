@@ -192,7 +192,7 @@ _MESSAGE: Final = re.compile(r"== failure starting at user message '(?P<text>.*)
 _TABLE: Final = re.compile(r"\s*-- EXPECTED --\s*\|\s*-- PREDICTED --\s*")
 _KIND: Final = re.compile(r"\s*(?P<kind>\S.*?)\s*\(total count:\s*\d+\):?\s*")
 _COUNTS: Final = re.compile(r"\s*tp:\s*(\d{1,15})\s+fp:\s*(\d{1,15})\s+fn:\s*(\d{1,15})\s*")
-_CASE: Final = re.compile(r"(?P<file>[^\s:]+\.ya?ml)::(?P<name>\S.*)")
+_CASE: Final = re.compile(r"(?<![^\s:])(?P<file>[^\s:]+\.ya?ml)::(?P<name>\S.*)")
 _AROUND: Final = " \t'\","
 
 
