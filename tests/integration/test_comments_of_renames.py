@@ -83,7 +83,7 @@ def test_a_rule_renamed_with_its_intent_is_not_gone(repository: Repository, how:
 
     assert [one["name"] for one in judged.comparison["removed_items"] if one["kind"] == "rules"] == removed
     added = [one["name"] for one in judged.comparison["changed_items"] if one["change"] == "added"]
-    assert ("lend one" in added) is bool(removed and how != "it is gone")
+    assert ("lend one" in added) is bool(removed and not how.endswith("gone"))
 
 
 # --- renamed in the domain only --------------------------------------------------------------------------------------
@@ -161,4 +161,4 @@ def test_where_the_examples_of_an_intent_went_is_said(repository: Repository, wh
 
     (error,) = [one for one in judged.comparison["new_findings"] if one["code"] == "intent-without-examples"]
     assert error["severity"] == "error"
-    assert f"has lost all its examples {to}".rstrip() + " in this change" in error["message"]
+    assert error["message"].partition(" in this")[0].endswith(f"examples {to}".rstrip())

@@ -162,7 +162,7 @@ def test_results_without_sense_are_refused(name: str, text: str) -> None:
 
 
 def test_results_of_several_runs_are_refused() -> None:
-    with pytest.raises(UserError, match="passed and failed"):
+    with pytest.raises(UserError, match=r"passed.+failed"):
         import_commands([("a.yml", structured(ONE)), ("b.yml", structured(failed=ONE))], ())
 
 
