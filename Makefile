@@ -74,7 +74,8 @@ $(VENV)/.compiled: $(VENV)/.test
 
 # The files that compare wordings, and those that did: their texts go.
 accepting = $(sort $(shell grep -rl --include='test_*.py' 'golden: Golden' tests) \
-	$(wildcard $(subst /golden/,/test_,$(patsubst %.txt,%.py,$(wildcard tests/*/golden/*.txt)))))
+	$(foreach text,$(wildcard tests/*/golden/*.txt),$(shell find $(patsubst %/golden/,%,$(dir $(text))) \
+	-name test_$(basename $(notdir $(text))).py)))
 
 # Accepts the wordings and documents that the tests have now; `git diff` shows what has changed.
 accept: $(VENV)/.test

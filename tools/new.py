@@ -59,8 +59,8 @@ def test_{word}() -> None:
 '''
 
 
-def _test(word: str, title: str, what: str) -> dict[Path, str]:
-    path = Path("tests", "unit", f"test_{word}.py")
+def _test(word: str, title: str, what: str, *, room: str) -> dict[Path, str]:
+    path = Path("tests", "unit", room, f"test_{word}.py")
     return {path: _TEST.format(word=word, title=title, what=what)}
 
 
@@ -101,7 +101,7 @@ def {word}(facts: Facts) -> Iterator[Fault]:
         (
             # The test of all checks wants a fault for each.
             Insertion(
-                Path("tests", "unit", "test_own_checks.py"),
+                Path("tests", "unit", "validation", "test_own_checks.py"),
                 r'    "component-unknown": ',
                 f'    "{name}": ([(N, "TODO: what is in the file", "TODO: the fault")], "data/nlu.yml:TODO"),\n',
             ),
@@ -136,7 +136,10 @@ def _run(_: argparse.Namespace) -> int:
     return EXIT_OK
 '''
     return Skeleton(
-        {SOURCE / "commands" / f"{word}.py": module, **_test(word, f"The command `{name}`.", f"`turncheck {name}`")},
+        {
+            SOURCE / "commands" / f"{word}.py": module,
+            **_test(word, f"The command `{name}`.", f"`turncheck {name}`", room="commands"),
+        },
         (
             Insertion(
                 SOURCE / "commands" / "flags" / "__init__.py",
@@ -206,7 +209,7 @@ def opened(*_: Any) -> Iterator[Engine]:
         {
             package / "__init__.py": f'"""The engine `{name}`."""\n',
             package / "engines.py": module,
-            **_test(f"engine_{word}", f"The engine `{name}`.", "it"),
+            **_test(f"engine_{word}", f"The engine `{name}`.", "it", room="engines"),
         },
         (
             Insertion(
@@ -255,7 +258,7 @@ FORMAT = Format("TODO: its name", lambda path, _: path.suffix == ".{word}", froz
     return Skeleton(
         {
             SOURCE / "project" / "formats" / f"{word}.py": module,
-            **_test(f"format_{word}", f"The format `{name}`.", "it"),
+            **_test(f"format_{word}", f"The format `{name}`.", "it", room="project"),
         },
         (
             Insertion(registry, r"from turncheck\.registry", f"from turncheck.project.formats.{word} import FORMAT\n"),
@@ -279,7 +282,7 @@ def _gate(name: str) -> Skeleton:
     situations = Path("tests", "unit", "gate_situations.py")
     situation = f'    # TODO: Situation("what makes {name} fail", report(…), base(…)),\n'
     return Skeleton(
-        _test(f"gate_{word}", f"The gate `{name}`.", "it"),
+        _test(f"gate_{word}", f"The gate `{name}`.", "it", room="gates"),
         (
             Insertion(SOURCE / "gates" / "table.py", r"    SOMETHING_WAS_TESTED,", row),
             Insertion(situations, r'    Situation\("a file cannot be read"', situation),
@@ -371,7 +374,7 @@ class {section}(Part, frozen=True, kw_only=True):
             folder / word / "__init__.py": kind,
             folder / word / "measure.py": measure,
             SOURCE / "report" / f"{word}.py": of_report,
-            **_test(f"evaluation_{word}", f"The evaluation `{name}`.", "it measures"),
+            **_test(f"evaluation_{word}", f"The evaluation `{name}`.", "it measures", room="evaluations"),
         },
         (
             Insertion(
@@ -406,7 +409,7 @@ def _metric(name: str) -> Skeleton:
     row = f'        metric_named(r"{pattern}", "{kind}", "neither", "counted"),  # TODO: better? noise?\n'
     value = f'    yield "{name}", None  # TODO: its value in this report\n'
     return Skeleton(
-        _test(f"metric_{word}", f"The metric `{name}`.", "it"),
+        _test(f"metric_{word}", f"The metric `{name}`.", "it", room="evaluations"),
         (
             Insertion(metrics, r"    metrics=\(", row, after=True),
             Insertion(metrics, r"def _figures\(report", value, after=True),
@@ -549,7 +552,7 @@ def findings(project: Project, *, strict: bool) -> Iterator[Finding]:  # noqa: A
             package / "export.py": export,
             package / "catalogue.py": catalogue,
             package / "checks.py": checks,
-            **_test(f"platform_{word}", f"The platform `{name}`.", "an assistant of it"),
+            **_test(f"platform_{word}", f"The platform `{name}`.", "an assistant of it", room="platforms"),
         },
         (
             Insertion(
@@ -585,7 +588,10 @@ def render_{word}(run: Run) -> Rendered:
 '''
     outputs = SOURCE / "render" / "outputs.py"
     return Skeleton(
-        {SOURCE / "render" / f"{word}.py": module, **_test(f"output_{word}", f"The file of `{name}`.", "it holds")},
+        {
+            SOURCE / "render" / f"{word}.py": module,
+            **_test(f"output_{word}", f"The file of `{name}`.", "it holds", room="render"),
+        },
         (
             Insertion(
                 outputs, r"from turncheck\.render\.annotations", f"from turncheck.render.{word} import render_{word}\n"

@@ -62,8 +62,8 @@ TRIED_ELSEWHERE: Final = {
     ("docs/http.md", "sh"): "tests/integration/test_http_page.py",
     ("docs/http.md", "text"): "tests/integration/test_http_page.py",
     ("README.md", "text"): "tests/integration/test_run.py",
-    ("CONTRIBUTING.md", "sh"): "tests/unit/test_first_change.py",
-    ("CONTRIBUTING.md", "diff"): "tests/unit/test_first_change.py",
+    ("CONTRIBUTING.md", "sh"): "tests/unit/repository/test_first_change.py",
+    ("CONTRIBUTING.md", "diff"): "tests/unit/repository/test_first_change.py",
     ("docs/engines.md", "text"): "tests/contract/engines_example.py",
 }
 """What a page shows in a language, and the test, or its example, that tries all of it."""

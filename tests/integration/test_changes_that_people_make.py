@@ -539,14 +539,15 @@ KINDS = {
     "hidden-on-base": "test_hidden_on_base",
     "intent-renamed-in-two-steps": "test_intent_renamed_in_two_steps",
     "lfs-pointer": "test_lfs_pointer",
-    "long-contradictions": "../unit/test_comment.py::test_what_names_each_other_is_one_entry",
-    "many-ways": "../unit/test_many_ways.py::test_ten_alternatives_of_three_intents_are_followed",
+    "long-contradictions": "../unit/render/test_comment.py::test_what_names_each_other_is_one_entry",
+    "many-ways": "../unit/dialogue/test_many_ways.py::test_ten_alternatives_of_three_intents_are_followed",
     "merge-markers": "test_merge_markers",
     "moved-assistant": "test_base_of_a_run.py::test_a_moved_assistant_that_a_flag_names_has_not_lost_its_tests",
     "new-story-cause": "test_new_story_cause",
     "one-contradiction-less": "test_one_contradiction_less",
     "parameter-yes": "test_parameter_yes",
-    "rasa0-action-classes": "../unit/test_action_classes.py::test_an_action_has_the_name_that_its_class_returns",
+    "rasa0-action-classes": "../unit/project/test_action_classes.py::"
+    "test_an_action_has_the_name_that_its_class_returns",
     "rasa0-policies-in-code": "test_changes_of_older_rasas.py::"
     "test_policies_that_were_in_code_are_none_that_were_removed",
     "rasa1-config-not-yaml": "test_changes_of_older_rasas.py::"
@@ -555,7 +556,7 @@ KINDS = {
     "test_stories_are_not_judged_with_a_domain_that_cannot_be_read",
     "response-renamed": "test_response_renamed",
     "response-split": "test_response_split",
-    "response-variable-undefined": "../unit/test_own_checks.py::test_the_variables_of_a_response_are_slots",
+    "response-variable-undefined": "../unit/validation/test_own_checks.py::test_the_variables_of_a_response_are_slots",
     "stories-become-responses": "test_changes_of_older_rasas.py::"
     "test_stories_that_are_read_as_something_else_are_not_just_passed",
     "suggestion-changed": "test_suggestion_changed",

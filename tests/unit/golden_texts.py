@@ -54,8 +54,9 @@ class Golden:
 
 
 def golden_file(tests: Path) -> Path:
-    """Return the file that has the texts of a file of tests."""
-    return tests.parent / "golden" / f"{tests.stem.removeprefix('test_')}.txt"
+    """Return the file that has the texts of a file of tests: of all rooms of a floor in one folder."""
+    floor = next((folder for folder in tests.parents if folder.parent.name == "tests"), tests.parent)
+    return floor / "golden" / f"{tests.stem.removeprefix('test_')}.txt"
 
 
 def test_of(section: str) -> str:
