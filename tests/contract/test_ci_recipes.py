@@ -16,7 +16,12 @@ from turncheck.settings.file import read_settings_file
 ROOT = Path(__file__).parents[2]
 PAGE = "".join((ROOT / "docs" / name).read_text(encoding="utf-8") for name in ("ci.md", "scale.md"))
 BLOCKS = re.findall(r"^```yaml\n# (\S+)\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
-RECIPES = [(name, text) for name, text in BLOCKS if name != "turncheck.yml"]
+OF_FLOWS = re.findall(
+    r"^```yaml\n# (\S+)\n(.*?)^```$",
+    (ROOT / "examples" / "appointment" / "README.md").read_text(encoding="utf-8"),
+    re.DOTALL | re.MULTILINE,
+)
+RECIPES = [*((name, text) for name, text in BLOCKS if name != "turncheck.yml"), *OF_FLOWS]
 GITLAB = next(text for name, text in RECIPES if name == ".gitlab-ci.yml")
 SCHEMAS = {
     ".gitlab-ci.yml": "vendor.gitlab-ci",

@@ -283,17 +283,18 @@ def _e2e(files: _Files, project: Path) -> EndToEnd | None:
 
 def _commands(files: _Files, project: Path) -> EndToEnd | None:
     """What `rasa test du` wrote, or else what it printed: both say the same."""
-    from turncheck.evaluations.e2e.imported_commands import import_commands, is_structured, may_be_results
+    from turncheck.evaluations.e2e.imported_commands import import_commands, is_structured, may_be_results, names_cases
     from turncheck.project.e2e.cases import read_cases
     from turncheck.project.testfiles import DU_FOLDER, find_e2e_cases
 
     found = [text for name in files.matching("*.*") if (text := files.readable(name)) and may_be_results(*text)]
-    if not found:
+    written = [one for one in found if is_structured(one[0]) and names_cases(*one)]
+    printed = [one for one in found if not is_structured(one[0])]
+    if not (written or printed):
         return None
-    written = [one for one in found if is_structured(one[0])]
     folders = [folder for folder in (project / DU_FOLDER,) if folder.is_dir()]
     cases = read_cases(project, [*folders, *find_e2e_cases(project)]).cases
-    return import_commands(written or found, [case for case in cases if any(turn.commands for turn in case.turns)])
+    return import_commands(written or printed, [case for case in cases if any(turn.commands for turn in case.turns)])
 
 
 def _together(cases: EndToEnd | None, commands: EndToEnd | None) -> EndToEnd | None:

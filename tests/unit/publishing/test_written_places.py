@@ -210,6 +210,8 @@ ELSEWHERE = {
     "ci/git.py": "the same",
     "run/bot_of_base.py": "the same",
     "run/mended_base.py": "the same, not through links",
+    "run/kept_cache.py": "the same, for an archive",
+    "process/cache_archive.py": "new files of the same",
     "commands/convert.py": "a temporary folder",
     "commands/core.py": "the same",
     "engines/embedded/models.py": "the same",

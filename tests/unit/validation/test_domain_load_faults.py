@@ -98,7 +98,7 @@ def test_of_each_file_that_cannot_be_read_the_first_fault_is_an_error_and_the_ot
     findings = validate(project, drop_in=True).findings
     assert [str(finding.location) for finding in findings if finding.severity == "error"] == [
         "data/nlu.yml:20:1",
-        "domain.yml:40:1",
+        "domain.yml:41:1",
     ]
     assert [finding.message.partition(":")[0] for finding in findings if finding.severity == "info"] == [
         "yaml-duplicate-key"

@@ -28,7 +28,7 @@ D, N, S, C = "domain.yml", "data/nlu.yml", "data/stories.yml", "config.yml"
 
 REFUSED = {
     "a response": ((D, '"Bye!"', "that is ${price} now"), "domain.yml:33:11"),
-    "an action": ((D, "- action_bake", "- action_bake\n- action_${x}"), "domain.yml:40:3"),
+    "an action": ((D, "- action_bake", "- action_bake\n- action_${x}"), "domain.yml:41:3"),
     "a regex": ((N, "", "- regex: ${x}\n  examples: |\n    - a\n"), "data/nlu.yml:20:10"),
     "an example": ((N, "", "- intent: greet\n  examples:\n  - text: pay ${x}\n"), "data/nlu.yml:22:11"),
     "a story": ((S, "greet and order", "pay ${x} now"), "data/stories.yml:3:10"),
@@ -43,10 +43,10 @@ UNREADABLE = {
     ),
     "metadata": ((S, "", "metadata: ${NOT_SET} y\n"), "data/stories.yml:17:11"),
     "configuration": ((C, "", "x: a ${NOT_SET}\n"), "config.yml:13:4"),
-    "a key": ((D, "actions:", "${NOT_SET}: 1\nactions:"), "domain.yml:38:1"),
-    "no date": ((D, "actions:", "x: 2020-02-30\nactions:"), "domain.yml:38:4"),
+    "a key": ((D, "actions:", "${NOT_SET}: 1\nactions:"), "domain.yml:39:1"),
+    "no date": ((D, "actions:", "x: 2020-02-30\nactions:"), "domain.yml:39:4"),
     "a sign": ((S, "", "x: <<\n"), "data/stories.yml:17:4"),
-    "no digit": ((D, "actions:", "x: -_\nactions:"), "domain.yml:38:4"),
+    "no digit": ((D, "actions:", "x: -_\nactions:"), "domain.yml:39:4"),
 }
 READ = {
     "quoted": (D, '"Bye!"', '"that is ${price} now"'),

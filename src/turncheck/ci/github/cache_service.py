@@ -202,8 +202,7 @@ def find_cache_service(environment: Mapping[str, str], mask: Callable[[str], obj
     return CacheService(place.origin, place.token, reads, writes, mask=mask, patience=patience, network=place.network)
 
 
-@dataclass(frozen=True, slots=True)
-class KeptEntries:
+class KeptEntries(msgspec.Struct, frozen=True):
     """The cache of a repository as one of its runs may use it.
 
     Args:

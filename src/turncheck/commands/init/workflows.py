@@ -90,7 +90,7 @@ def _where(asks: bool | None) -> list[str]:
     return [] if asks is None else ['--bot-url "$BOT_URL"']
 
 
-_NO_MACRO: Final = "case $TURNCHECK_CACHE_KEY in ?'('*) unset TURNCHECK_CACHE_KEY;; esac"
+_NO_MACRO: Final = "case ${TURNCHECK_CACHE_KEY-} in ?'('*) unset TURNCHECK_CACHE_KEY;; esac"
 """Of a variable that does not exist, Azure leaves the name: ``$(TURNCHECK_CACHE_KEY)``."""
 
 

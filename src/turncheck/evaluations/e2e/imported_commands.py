@@ -65,6 +65,16 @@ def is_structured(name: str) -> bool:
     return name.lower().endswith(_STRUCTURED)
 
 
+def names_cases(name: str, text: str) -> bool:
+    """Whether a file that is no printed text says of cases how they fared: else it counts something else.
+
+    Raises:
+        UserError: it is not YAML.
+    """
+    read = _structured(name, text)
+    return bool(read.passed or read.failed or read.messages)
+
+
 def import_commands(files: Iterable[tuple[str, str]], cases: Sequence[E2ECase]) -> EndToEnd:
     """Make the report's section from files, each by name and text; the project's cases say where each is.
 

@@ -16,6 +16,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from turncheck.report.model import CaseResult, CaseStep, TurnEvent, TurnTrace
+from turncheck.report.part import LARGEST_FIGURE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -395,7 +396,9 @@ def _event(event: Mapping[str, Any]) -> TurnEvent:
         name=name if isinstance(name, str) else None,
         value=_short(value),
         policy=policy if isinstance(policy, str) else None,
-        confidence=float(confidence) if isinstance(confidence, int | float) else None,
+        confidence=float(confidence)
+        if isinstance(confidence, int | float) and abs(confidence) <= LARGEST_FIGURE
+        else None,
     )
 
 

@@ -58,11 +58,7 @@ def _cases_of(suite: Suite, convo: Convo, path: str) -> E2ECases:
     if is_skipped(name):
         left_out = NotJudged(f"it is left out, as its name begins with '{name[:5]}'", convo.location)
         return E2ECases((E2ECase(name, convo.location, (), not_judged=left_out, source=as_data(convo)),), files=(path,))
-    try:
-        found = expanded(suite, convo)
-    except RecursionError:
-        message = f"'{name}' includes partial conversations that are nested too deep."
-        return E2ECases(findings=(_finding(message, convo.location, "error"),), files=(path,))
+    found = expanded(suite, convo)
     sections = found[0].sections
     reason = _why_not_judged(suite, sections)
     findings = [*_doubts(suite, convo, sections), *_faulty_patterns(suite, sections)]

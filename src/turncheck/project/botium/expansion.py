@@ -26,6 +26,8 @@ MOST_CASES: Final = 10_000
 """This many test cases may come from one conversation."""
 MOST_INCLUDED: Final = 10_000
 """A conversation may have this many sections, with those that it includes."""
+MOST_NESTED: Final = 200
+"""Partial conversations may include others so deep."""
 
 
 class Expanded(Struct, frozen=True):
@@ -94,6 +96,9 @@ class _Including:
         if name in inside:
             way = " → ".join((*inside[inside.index(name) :], name))
             raise FaultyConvoError(f"The partial conversation '{name}' includes itself: {way}.", location)
+        if len(inside) >= MOST_NESTED:
+            message = f"'{self._name}' includes partial conversations that are nested deeper than {MOST_NESTED}."
+            raise FaultyConvoError(message, self._convo.location, "Include less.")
         partial = self._suite.partials.get(name)
         if partial is None:
             hint = suggestion(name, self._suite.partials)
@@ -101,11 +106,14 @@ class _Including:
             raise FaultyConvoError(f"There is no partial conversation '{name}'.", location, hint)
         yield from self.included(partial.sections, (*inside, name))
 
+    @property
+    def _name(self) -> str:
+        return self._convo.name or self._convo.location.path.rpartition("/")[2]
+
     def _count(self) -> None:
         self._number += 1
         if self._number > MOST_INCLUDED:
-            name = self._convo.name or self._convo.location.path.rpartition("/")[2]
-            message = f"'{name}' would have more than {MOST_INCLUDED:,} sections with those that it includes."
+            message = f"'{self._name}' would have more than {MOST_INCLUDED:,} sections with those that it includes."
             raise FaultyConvoError(message, self._convo.location, "Include less.")
 
 
