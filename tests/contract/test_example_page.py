@@ -24,6 +24,7 @@ def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.slow
 def test_the_page_says_what_turncheck_says_today(out: Path) -> None:
+    assert PAGE.name == "pull_request.md"
     page = PAGE.read_text("utf-8")
 
     assert comparable(written(page, out)) == comparable(page), OLD
