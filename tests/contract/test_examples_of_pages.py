@@ -63,6 +63,7 @@ TRIED_ELSEWHERE: Final = {
     ("docs/http.md", "text"): "tests/integration/test_http_page.py",
     ("README.md", "text"): "tests/integration/test_run.py",
     ("docs/pull_request.md", "diff"): "tests/contract/test_example_page.py",
+    ("docs/pull_request.md", "text"): "tests/contract/test_example_page.py",
     ("CONTRIBUTING.md", "sh"): "tests/unit/repository/test_first_change.py",
     ("CONTRIBUTING.md", "diff"): "tests/unit/repository/test_first_change.py",
     ("docs/engines.md", "text"): "tests/contract/engines_example.py",
