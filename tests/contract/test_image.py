@@ -218,7 +218,7 @@ def test_the_run_of_a_starter_comments_without_root_a_writable_image_or_a_networ
     base, variables = pull_request(runner)
     api = runner.temp / "api"
     api.mkdir()
-    for name in ("fake_github.py", "fake_host.py", "github_shapes.py", "github_openapi.json"):
+    for name in ("fake_github.py", "fake_caches.py", "fake_host.py", "github_shapes.py", "github_openapi.json"):
         shutil.copy(Path(__file__).with_name(name), api)
     owned(runner.workspace.parent, 1000)
 

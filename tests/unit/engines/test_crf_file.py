@@ -16,6 +16,9 @@ from golden_texts import Golden
 from turncheck.engines.embedded.nlu.crf import SequenceTagger, train_tagger
 from turncheck.engines.embedded.nlu.crf_file import ensure_sound
 
+ALONE = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])}
+"""For this file as a program of its own, which has the same helpers."""
+
 SENTENCES = [[{f"word={number % 7}": 1.0, "bias": 1.0}, {f"word=x{number}": 1.0, "bias": 1.0}] for number in range(40)]
 """Features of two tokens each."""
 
@@ -87,7 +90,7 @@ def test_what_was_trained_is_sound(content: bytes) -> None:
 def test_no_damaged_file_ends_the_process(content: bytes, tmp_path: Path, first: int) -> None:
     (tmp_path / "model").write_bytes(content)
     command = [sys.executable, __file__, str(tmp_path / "model"), str(first), str(first + 3000)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300, env=ALONE)
 
     assert (done.returncode, done.stderr) == (0, ""), f"seed {done.stdout[-8:]}"
 
@@ -132,7 +135,7 @@ def test_a_model_that_was_cut_off_while_it_was_written_is_an_error(content: byte
         capture_output=True,
         text=True,
         check=False,
-        env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},
+        env={**ALONE, "PYTHONDONTWRITEBYTECODE": "1"},
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (most, most)),
         timeout=120,
     )

@@ -68,7 +68,7 @@ if __name__ == "__main__":
 def started(tmp_path: Path) -> subprocess.Popen[str]:
     script = tmp_path / "script.py"
     script.write_text(INTERRUPTED)
-    path = {"PYTHONPATH": str(Path(__file__).parents[1])}
+    path = {"PYTHONPATH": os.pathsep.join(map(str, Path(__file__).parents[:2]))}
     process = subprocess.Popen([sys.executable, str(script)], stdout=subprocess.PIPE, text=True, env=os.environ | path)
     assert process.stdout is not None
     assert process.stdout.readline() == "quick quickquick\n"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import struct
 import subprocess
 import sys
@@ -118,7 +119,8 @@ def test_curves_are_a_pdf_and_a_png_that_do_not_change_from_one_drawing_to_the_n
 def test_histograms_and_matrices_are_drawn_without_matplotlib() -> None:
     draw = "[plot.encoded for plot in nlu_plots(report_of(('greet', 'bye')))]"
     code = f"import sys; from test_nlu_plots import nlu_plots, report_of; {draw}; sys.exit('matplotlib' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], cwd=Path(__file__).parents[1], check=False).returncode == 0
+    paths = {"PYTHONPATH": os.pathsep.join(map(str, Path(__file__).parents[:2]))}
+    assert subprocess.run([sys.executable, "-c", code], env=os.environ | paths, check=False).returncode == 0
 
 
 def test_hostile_text_changes_no_line_of_the_terminal_but_its_own() -> None:
