@@ -7,6 +7,8 @@ from pathlib import Path
 from small_project import write_project
 
 from turncheck.engines.embedded.nlu.plan import make_plan
+from turncheck.engines.embedded.policies.trainer import train_ensemble
+from turncheck.engines.embedded.training_key import policy_inputs
 from turncheck.project.config import has_policies_beside_flows, is_of_flows, understands_intents
 from turncheck.project.reader import read_project
 
@@ -41,3 +43,11 @@ def test_an_assistant_of_flows_alone_learns_nothing(tmp_path: Path) -> None:
     folder = beside_flows(tmp_path, "CompactLLMCommandGenerator")
     (folder / "data" / "nlu.yml").unlink()
     assert not understands_intents(read_project(folder))
+
+
+def test_policies_beside_the_one_for_flows_learn_from_stories(tmp_path: Path) -> None:
+    """What they learn from has not all of the project, but knows that it has flows."""
+    project = read_project(beside_flows(tmp_path, "CompactLLMCommandGenerator"))
+    ensemble = train_ensemble(policy_inputs(project)[0])
+    assert [one.component for one in ensemble.substitutions if one.used is None] == ["FlowPolicy"]
+    assert ensemble.policies

@@ -175,6 +175,7 @@ def policy_inputs(project: Project) -> tuple[Project, DialogueDomain]:
         rules=project.rules,
         config=Config(policies=config.policies, location=config.location),
         rasa=_without_signs(project.rasa),
+        calm=None if project.calm is None else "",  # whether policies may be Rasa Pro's, and not what shows it
     )
     domain = replace(DialogueDomain.of(project), domain=learnt.domain)
     return learnt, domain
