@@ -247,6 +247,14 @@ def test_a_dialogue_understanding_test_is_read_like_a_case(tmp_path: Path) -> No
     assert found
 
 
+@pytest.mark.parametrize("line", ["  opening_hours:", "  book_appointment:", "flows:"])
+def test_what_a_file_that_cannot_be_read_has_is_missed_nowhere_else(tmp_path: Path, line: str) -> None:
+    validated = checked(example(tmp_path, (F, f"{line}\n", f"{line} [\n")))
+    assert [(one.code, one.location.path) for one in validated.findings if one.severity == "error"] == [
+        ("yaml-syntax", F)
+    ]
+
+
 def test_keys_of_a_later_version_are_no_error(tmp_path: Path) -> None:
     later = (F, "    name: book an appointment", "    name: book an appointment\n    escalation_policy: human")
     found = checked(example(tmp_path, later)).findings

@@ -49,7 +49,7 @@ class Checked:
     def consistency(self) -> Consistency:
         """How much was checked against each other, and the tests that cannot pass."""
         first: dict[str, InconsistentTest] = {}
-        is_complete = not {"domain", "stories"} & self._facts.facts.missing
+        is_complete = self._facts.is_whole and not {"domain", "stories"} & self._facts.facts.missing
         for one in lacking(self._facts, self._cases) if is_complete else ():
             test = InconsistentTest(
                 name=one.case.name, location=one.case.location, lacks=f"{one.kind} '{one.name}'", at=one.location

@@ -72,6 +72,10 @@ class FlowFacts:
             for flow in read_validations(file.mapping)
         )
         self._parsed: dict[str, Parsed | ConditionError] = {}
+        unread = {file.path for file in facts.project.files if file.role == "data" and file.mapping is None}
+        errors = [one for one in facts.project.findings if one.severity == "error"]
+        self.is_whole = not any(one.location.path in unread for one in errors)
+        """Whether all data could be read: what a file that cannot be read has would be missed everywhere else."""
 
     # --- what there is ------------------------------------------------------------------------------------------------
 
