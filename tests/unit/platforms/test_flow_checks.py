@@ -255,6 +255,17 @@ def test_what_a_file_that_cannot_be_read_has_is_missed_nowhere_else(tmp_path: Pa
     ]
 
 
+def test_a_flow_may_be_kept_from_starting_by_itself_also_in_quotes(tmp_path: Path) -> None:
+    edit = (F, "  opening_hours:\n", '  opening_hours:\n    if: "False"\n')
+    assert [one for one in checked(example(tmp_path, edit)).findings if one.severity == "error"] == []
+
+
+def test_flows_behind_a_byte_order_mark_are_said_not_to_be_seen(tmp_path: Path) -> None:
+    folder = example(tmp_path)
+    (folder / F).write_bytes(b"\xef\xbb\xbf" + (folder / F).read_bytes())
+    assert F in {one.location.path for one in checked(folder).findings if one.code == "data-key-unseen"}
+
+
 def test_keys_of_a_later_version_are_no_error(tmp_path: Path) -> None:
     later = (F, "    name: book an appointment", "    name: book an appointment\n    escalation_policy: human")
     found = checked(example(tmp_path, later)).findings

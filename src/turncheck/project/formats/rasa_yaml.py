@@ -389,7 +389,7 @@ def _no_mapping(document: YamlDocument) -> Finding:
 
 def unseen_key(source: Source) -> tuple[str, Finding] | None:
     """For a file without keys that Rasa reads: the intended key, and the finding that says why Rasa does not see it."""
-    if source.has_byte_order_mark and (first := _TOP_KEY.match(source.text)) and first[1] in ANY_KIND:
+    if source.has_byte_order_mark and (first := _TOP_KEY.match(source.text)) and first[1] in {*ANY_KIND, "flows"}:
         message = f"Nothing in '{source.path}' is read: Rasa does not see '{first[1]}' after the byte order mark."
         return first[1], _unseen(message, source, 1, "Save the file without a byte order mark.")
     if quoted := _quoted_key(source):

@@ -141,7 +141,8 @@ def _bare_words(facts: FlowFacts, flow: Flow, condition: Condition, root: Expres
 def _never(facts: FlowFacts) -> Iterator[Finding]:
     closed = _closed(facts)
     for flow in facts.all_flows:
-        if flow.guard is not None and flow.guard.constant is None:
+        is_word = flow.guard is not None and flow.guard.text.strip().lower() in {"true", "false"}  # also in quotes
+        if flow.guard is not None and flow.guard.constant is None and not is_word:
             yield from _alone(facts, flow, flow.guard, closed)
         for step in flow.all_steps:
             for rejection in step.rejections:
