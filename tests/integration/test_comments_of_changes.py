@@ -206,6 +206,10 @@ CUT = "".join(
 )
 THROUGHOUT: dict[str, tuple[dict[str, str | bytes], str]] = {
     "annotations": (edited(WORKSHOP, (N, "- intent: rent\n", CUT + "- intent: rent\n")), "annotation-misaligned"),
+    "examples that are gone": (
+        {N: 'version: "3.1"\nnlu:\n- intent: lend\n  examples: |\n    - lend me one\n'},
+        "intent-without-examples",
+    ),
     "keys of a domain": (edited(WORKSHOP, (D, "  - text:", "  - txt:")), "schema-violation"),
     "keys": (edited(WORKSHOP, (R, "  steps:", "  stps:")), "schema-violation"),
 }

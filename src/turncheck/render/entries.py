@@ -581,7 +581,8 @@ def findings_by_cause(
 
 
 def _subject(finding: Finding | changes.FindingChange) -> Hashable:
-    if finding.code in _BY_FILE:
+    is_lost = (finding.severity, finding.code) == ("error", "intent-without-examples")  # whose data are gone
+    if finding.code in _BY_FILE or is_lost:
         return finding.severity, finding.code, finding.location.path
     name, code = next(iter(finding.names), None), _OF_ONE_FAULT.get(finding.code, finding.code)
     return finding.severity, code, finding.message if name is None else (name.kind, name.name.partition("/")[0])

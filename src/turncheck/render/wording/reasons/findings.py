@@ -29,25 +29,28 @@ def _found(gate: JudgedGate, context: Context) -> str:
 
 
 def _new(gate: JudgedGate, context: Context) -> str:
-    every = f"; {context.none}, so every {severity_of(gate.gate)} counts as new"
-    new = " that the base does not have" if context.compared else every
-    return f"{'; '.join(_in_words(gate, None))}{new}"
+    if context.compared:
+        return "; ".join(_in_words(gate, None, new=" that the base does not have"))
+    return f"{'; '.join(_in_words(gate, None))}; {context.none}, so every {severity_of(gate.gate)} counts as new"
 
 
 def _new_not_known(gate: JudgedGate, context: Context) -> str:
     return f"{'; '.join(_in_words(gate, None))}; {context.none}, so it is not known which are new"
 
 
-def _in_words(gate: JudgedGate, compared: Comparison | None) -> list[str]:
-    return [*chain(*(errors_in_words(fact, compared) for fact in gate.facts if isinstance(fact, Findings)))]
+def _in_words(gate: JudgedGate, compared: Comparison | None, new: str = "") -> list[str]:
+    return [*chain(*(errors_in_words(fact, compared, new) for fact in gate.facts if isinstance(fact, Findings)))]
 
 
-def errors_in_words(findings: Findings, compared: Comparison | None) -> list[str]:
-    """What the data of a severity are at fault with; of a project of an older Rasa that comes first."""
+def errors_in_words(findings: Findings, compared: Comparison | None, new: str = "") -> list[str]:
+    """What the data of a severity are at fault with; of a project of an older Rasa that comes first.
+
+    ``new``: said of those in the data, not of what could not be run because of them.
+    """
     found = findings.found
     older = [f"This is a Rasa {one.names[0].name} project" for one in found if one.code == LEGACY_PROJECT and one.names]
     old = old_in_words(found, compared, findings.severity)
-    counts = [f"{count(len(found), findings.severity)} in the data{old}"] if found else []
+    counts = [f"{count(len(found), findings.severity)} in the data{new or old}"] if found else []
     return [*older, *counts, *([wording.faults_in_words(findings.faults)] if findings.faults else [])]
 
 
