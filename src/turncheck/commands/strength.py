@@ -19,7 +19,7 @@ from turncheck.commands.flags import shared
 from turncheck.commands.flags.engine import add_cache_flags, add_engine_flags, settings_of
 from turncheck.commands.suites import suggested_cases
 from turncheck.messages.errors import EXIT_FAILED, EXIT_OK, UserError
-from turncheck.messages.phrasing import at_paths, count
+from turncheck.messages.phrasing import count
 from turncheck.messages.plain_text import log_line, plain
 from turncheck.process.regular_file import read_regular
 from turncheck.render.sinks.terminal import text
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from turncheck.run.partial import PartialResult
     from turncheck.run.reading import Tests
     from turncheck.run.single import SingleRun, Subject
-    from turncheck.run.under_way import RunInProgress
     from turncheck.settings.options import Settings
 
 BUDGET = 600
@@ -333,7 +332,6 @@ def run_test_robustness(options: RobustnessOptions, screen: Console) -> int:
             a limit and no rate. Where the engine gave up, what was finished is written before.
         KeyboardInterrupt: somebody interrupted it; what was finished is written.
     """
-    from turncheck.evaluations.nlu.judging import why_not_testable
     from turncheck.render.strength_text import robustness_text
     from turncheck.run.folders import ensure_apart_from_project
     from turncheck.run.reading import ensure_tests_read, read_assistant, read_tests
@@ -345,12 +343,7 @@ def run_test_robustness(options: RobustnessOptions, screen: Console) -> int:
     tests = read_tests(settings)
     ensure_tests_read("the test sentences", tests.nlu_findings)
     subject = Subject(settings, project, tests)
-
-    def prepare(run: RunInProgress) -> None:
-        if tests.nlu is not None and (reason := why_not_testable(run.project, tests.nlu, folds=settings.folds)):
-            raise UserError(f"{reason}{at_paths((settings.nlu,)) if settings.nlu else ''}")
-
-    single = run_single("robustness", subject, screen, prepare=prepare, in_folds=tests.nlu is None)
+    single = run_single("robustness", subject, screen, in_folds=tests.nlu is None)
     robustness = single.report.robustness
     words = None if robustness is None else robustness_text(robustness, settings.project)
     finish(single, words, settings, options.json)

@@ -107,5 +107,5 @@ def _passed(tally: Tally) -> int:
 
 
 def _width(text: str) -> int:
-    """Estimate the width of a text in pixels; the picture is drawn so that it fits."""
+    """Estimate the width of a label in pixels; the picture is drawn so that it fits."""
     return round(sum(4.2 if one in _NARROW else 10.5 if one in _WIDE or not one.isascii() else 6.9 for one in text))

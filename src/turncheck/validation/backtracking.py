@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 MOST_STEPS: Final = 500_000
 """Matching that takes more steps than this for a hundred characters takes minutes for a long message."""
 OF_A_PROJECT: Final = 4_000_000
-"""So many steps are taken for all patterns of a project together: some three seconds."""
+"""The most steps for all patterns of a project together: about three seconds."""
 _LENGTHS: Final = (100, 29)
 """How long the texts are: what a long sentence has, and a little less than thirty required rounds need."""
 _OF_A_PATTERN: Final = 1_200_000

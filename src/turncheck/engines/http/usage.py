@@ -58,6 +58,6 @@ def _what(value: Any) -> str:
         case int() | float():
             return "a negative number" if value < 0 else "a fraction" if value <= _MOST_TOKENS else "a huge number"
         case str():
-            return "a text"
+            return "a string"
         case _:
             return "a list" if isinstance(value, list) else "a map"

@@ -61,12 +61,12 @@ def may_be_results(name: str, text: str) -> bool:
 
 
 def is_structured(name: str) -> bool:
-    """Whether a file is no printed text."""
+    """Whether a file is YAML or JSON, not printed output."""
     return name.lower().endswith(_STRUCTURED)
 
 
 def names_cases(name: str, text: str) -> bool:
-    """Whether a file that is no printed text says of cases how they fared: else it counts something else.
+    """Whether a YAML or JSON file says which test cases passed or failed: else it counts something else.
 
     Raises:
         UserError: it is not YAML.
@@ -190,7 +190,7 @@ class _Known:
         return next((case for case in found if file.endswith(case.location.path)), found[0] if found else None)
 
     def begin(self, text: str) -> str:
-        """Return the name with which a text begins, the longest one that is known, else all of it."""
+        """Return the longest known name that the string starts with, else the whole string."""
         return max((name for name in self._by_name if text.startswith(name)), key=len, default=text)
 
 

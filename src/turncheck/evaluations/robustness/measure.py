@@ -10,6 +10,7 @@ from turncheck.evaluations.answers import COMPUTE_LOCALLY, Answers
 from turncheck.evaluations.nlu.judging import why_not_testable
 from turncheck.evaluations.nlu.measure import KeptAnswers
 from turncheck.messages.errors import IncompleteError
+from turncheck.messages.phrasing import at_paths
 from turncheck.report.model import Robustness, Skipped
 from turncheck.run.reading import unreadable
 from turncheck.work.workplace import INLINE, Executor
@@ -32,6 +33,8 @@ def measure(run: RunInProgress) -> Robustness | None:
     untrainable = run.engines.capabilities.no_training if tests is None else None
     reason = untrainable or why_not_testable(run.project, tests, folds=run.settings.folds)
     why_not = run.why_not("robustness", in_folds=tests is None)
+    if reason and tests is not None and run.settings.nlu:
+        reason += at_paths((run.settings.nlu,))
     if why_not is None and reason:
         why_not = Skipped(evaluation="robustness", reason=reason, no_tests=True)
     why_not = unreadable("robustness", run.tests.nlu_findings, of="nlu") or why_not
