@@ -65,10 +65,10 @@ def test_a_mistake_is_2_also_where_nobody_hears_of_it(tmp_path: Path, mistake: s
     assert shell(f"{TURNCHECK} {mistake} {streams}", tmp_path).returncode == 2
 
 
-@pytest.mark.parametrize("kilobytes", [40_000, 80_000, 120_000, 150_000, 200_000, 225_000])
+@pytest.mark.parametrize("kilobytes", [40_000, 80_000, 120_000, 150_000, 200_000, 225_000, 350_000, 400_000])
 def test_little_memory_is_no_verdict(tmp_path: Path, kilobytes: int) -> None:
     done = shell(f"ulimit -v {kilobytes}; exec {RUN.replace('validate,core', 'nlu,core')}", tmp_path)
 
-    # 127: not even Python can be loaded; -11: the system ends it, in a library that got no memory.
-    assert done.returncode in {2, 127, -11}, done.stderr
+    # 127: not even Python can be loaded. It is enough where a library needs less than usual.
+    assert done.returncode in {2, 127} or (done.returncode == 0 and kilobytes > 300_000), done.stderr
     assert "Traceback" not in done.stderr or done.returncode == 127

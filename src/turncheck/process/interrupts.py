@@ -24,6 +24,12 @@ def listen() -> None:
     sys.unraisablehook = _again
 
 
+def also_by(number: signal.Signals) -> None:
+    """Take another signal for an interrupt, too, unless one has come already: a parent process repeats what it hears,
+    and may be in the same group."""
+    signal.signal(number, _raise_first)
+
+
 def _again(lost: sys.UnraisableHookArgs) -> None:
     """Interrupt once more if it came where Python drops exceptions, in a callback or at an object's end."""
     if isinstance(lost.exc_value, KeyboardInterrupt):
@@ -57,3 +63,8 @@ def happened() -> bool:
 def _raise(number: int, frame: FrameType | None) -> NoReturn:  # noqa: ARG001 - a signal handler
     _heard.append(number)
     raise KeyboardInterrupt
+
+
+def _raise_first(number: int, frame: FrameType | None) -> None:
+    if not _heard:
+        _raise(number, frame)

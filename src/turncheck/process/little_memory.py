@@ -15,7 +15,7 @@ import signal
 import sys
 from contextlib import contextmanager
 from importlib.machinery import ExtensionFileLoader, ModuleSpec, PathFinder
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from turncheck.process import interrupts
 
@@ -42,7 +42,7 @@ def end_by_libraries_is_not_done() -> bool:
         return False
 
 
-def end(code: int) -> None:
+def end(code: int) -> NoReturn:
     """End the process with a code, after what Python does at its end."""
     import atexit
 
