@@ -5,7 +5,7 @@
 A fault that tests notice is made in a copy of a bot (`turncheck test strength` has the kinds), together with twenty
 unrelated harmless edits; the tests that fail then are explained as `turncheck run` does. A fault is found if a part of
 it is named and no other part is; of a pair of faults, a part of each must be named. A repair is a fault that the change
-takes away.
+takes away: a test passes again.
 Prints a Markdown table for each sort; ends with 1 if fewer are found than `LEAST` says, or any wrong part is named.
 """
 
@@ -245,14 +245,14 @@ def _is_harmless(bot: Bot, edits: Sequence[Callable[[Project], Project]]) -> boo
 
 
 def explained(
-    bot: Bot, base: tuple[Project, Report], head: Project, what: str, faults: tuple[Named, ...]
+    bot: Bot, base: tuple[Project, Report], head: Project, what: str, faults: tuple[Named, ...], *, repaired: bool
 ) -> Found | None:
-    """Return what is named for the tests that changed between two states; ``None`` if none did."""
+    """Return what is named for the tests that changed, or pass again, between two states; ``None`` if none did."""
     with one_thread():
         trained = bot.workshop.trained(head)
     after = measured(bot, trained)
     comparison = compare(replace(after, source=Source(commit="0" * 39 + "2")), Present(base[1], "git"))
-    asked = list(asked_tests(comparison, bot.tests.stories))
+    asked = [test for test in asked_tests(comparison, bot.tests.stories) if test.passes or not repaired]
     if not asked:
         return None
     changes = changes_between(base[0], head)
@@ -323,7 +323,7 @@ def tried(bot: Bot, sort: str, most: int) -> Iterator[Found]:
                 if not _each_is_noticed(bot, mutant):
                     continue
                 base, before, head = bot.project, bot.report, edited(bot, mutant.project, seed)
-            found = explained(bot, (base, before), head, what, faults)
+            found = explained(bot, (base, before), head, what, faults, repaired=sort == "repairs")
         except UserError:
             continue  # it cannot be trained: no test says anything about it
         if found is not None:
