@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from turncheck.project.files import DataFile
     from turncheck.project.model import Domain, Project, Response, Step, Story
     from turncheck.project.nlu_data import Example, NluData
+    from turncheck.project.project_file import Role
     from turncheck.report.model import StoryResult
 
 _KINDS: Final = {
@@ -303,6 +304,9 @@ def _converted(conversion: Conversion, paths: Sequence[Path], *, keep: bool = Fa
     path = paths[0]
     domain, config = (path, None) if conversion.kind == "domain" else (None, path)
     project = read_project(conversion.project, domain=domain, config=config)
+    if project.older is None:  # others of its files may have been converted before
+        role: Role = "config" if domain is None else "domain"
+        project = read_project(conversion.project, domain=domain, config=config, version_by=role)
     if project.older is None:
         raise UserError(
             f"'{path}' is not of an older Rasa", hint="Nothing needs to be converted: Rasa 3 reads it as it is."

@@ -65,6 +65,7 @@ if TYPE_CHECKING:
 
     from turncheck.process.environment import FileVariables
     from turncheck.project.nlu_data import NluData
+    from turncheck.project.project_file import Role
 
 # The files of a domain: a single one, or those of a folder that Rasa would read.
 
@@ -219,6 +220,7 @@ def read_project(
     domain_as_listed: bool = False,
     language: str | None = None,
     variables: FileVariables | None = None,
+    version_by: Role | None = None,
 ) -> Project:
     """Read a Rasa project, or an assistant of another platform from its export.
 
@@ -232,7 +234,8 @@ def read_project(
     A folder that contains an export, or an export as the only ``data``, is an assistant of the export's platform:
     nothing else is read. ``language``: the language whose sentences are read,
     by default the assistant's own default language. ``variables``: what ``${NAME}`` in its files stands for, by
-    default the environment of the process.
+    default the environment of the process. ``version_by``: only files of this role say which Rasa it is written for,
+    as others may have been converted before.
 
     Raises:
         UserError: an argument does not apply to this kind of assistant, or the export cannot be read.
@@ -248,7 +251,9 @@ def read_project(
                 hint="The pipeline says the language here.",
             )
         folder = ProjectFolder(root, variables)
-        return _read_project(folder, domain, data, config, endpoints, domain_as_listed=domain_as_listed)
+        return _read_project(
+            folder, domain, data, config, endpoints, domain_as_listed=domain_as_listed, version_by=version_by
+        )
 
 
 def _read_project(
@@ -259,6 +264,7 @@ def _read_project(
     endpoints: Path | None,
     *,
     domain_as_listed: bool,
+    version_by: Role | None,
 ) -> Project:
     found_domain = project_files.domain_path(folder, domain)
     domain_files = files_of_domain(folder, found_domain, as_listed=domain_as_listed) if found_domain else []
@@ -273,9 +279,13 @@ def _read_project(
     apart = [file for file in (config_file, found_endpoints) if file]
     own_files = [*domain_files, *apart, *(data_file.file for data_file in data_read)]
     in_markdown = project_files.training_data_in_markdown(data_read)
-    rasa = recognise(folder, own_files, in_markdown)
+    rasa = (
+        recognise(folder, own_files, in_markdown)
+        if version_by is None
+        else recognise(folder, [file for file in own_files if file.role == version_by], {})
+    )
     config_files = [config_file] if config_file else []
-    if rasa is not None and (rasa.major == OLDEST or (rasa.major < _CONFIGURED_IN_ONE and not config_files)):
+    if version_by is None and rasa is not None and (rasa.major == OLDEST or (rasa.major < _CONFIGURED_IN_ONE and not config_files)):
         more = _configured_apart(folder, config_file)
         with_more = recognise(folder, [*own_files, *more], in_markdown)
         if with_more is not None and with_more.major == OLDEST:

@@ -260,3 +260,25 @@ def test_a_domain_of_rasa_2_keeps_what_rasa_3_reads_as_it_is(version: str, tmp_p
 def test_a_domain_whose_sections_share_nodes_is_written_as_a_whole(old: str, new: str, tmp_path: Path) -> None:
     written = DOMAIN_OF_RASA_2.replace(old, new, 1)
     assert "&" not in _converted_domain(tmp_path, written)
+
+
+DATA_OF_RASA_3 = 'version: "3.1"\nnlu:\n- intent: greet\n  examples: |\n    - hello\n'
+
+
+@pytest.mark.parametrize("kind", ["domain", "config"])
+@pytest.mark.parametrize("others", [("nlu",), ("nlu", "core"), ("nlu", "core", "other")])
+def test_a_project_is_converted_one_file_after_the_other(kind: str, others: tuple[str, ...], tmp_path: Path) -> None:
+    assert run_command_line(["data", "convert", kind, "--out", "at-once"]) == 0
+
+    for one in others:
+        name = {"domain": "config", "config": "domain"}[kind] if one == "other" else one
+        assert run_command_line(["data", "convert", name, "--out", "done"]) == 0
+    for old in (tmp_path / "data").rglob("*.md"):
+        old.unlink()
+    Path("data", "nlu.yml").write_text(DATA_OF_RASA_3, encoding="utf-8")
+    for new in (tmp_path / "done").glob("*.yml"):
+        new.rename(tmp_path / ("" if new.name in {"domain.yml", "config.yml"} else "data") / new.name)
+
+    assert run_command_line(["data", "convert", kind, "--out", "last"]) == 0
+    file = f"{kind}.yml"
+    assert Path("last", file).read_text("utf-8") == Path("at-once", file).read_text("utf-8")
