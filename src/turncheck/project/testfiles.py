@@ -42,6 +42,7 @@ DU_FOLDER: Final = "dialogue_understanding_tests"
 E2E_FOLDERS: Final = (TESTS_FOLDER, "e2e_tests")
 """Folders with end-to-end cases; the second one is named as Rasa Pro's templates name it."""
 _TO_BE_REVIEWED: Final = re.compile(r"e2e_suggested_[0-9]+\.yml")
+_MISSPELT_CASES: Final = re.compile(rb"^((?:tests?[_-]?cases?|e2e_test_cases))[ \t]*:[ \t]*(?:#.*)?$", re.MULTILINE)
 _CASES_LINE: Final = re.compile(rb"^(?:\xef\xbb\xbf)?['\"]?test_cases['\"]?[ \t]*:", re.MULTILINE)
 """The key of end-to-end cases at the top level of a file, which need not be YAML: reading it says what is wrong."""
 
@@ -223,6 +224,21 @@ def find_e2e_cases(root: Path) -> list[Path]:
     ]
     paths = {*_with_cases(root, below), *([default] if regular_file.is_file(default) else [])}
     return sorted(paths, key=absolute_name)
+
+
+def misspelt_cases(root: Path) -> Iterator[tuple[str, int, str]]:
+    """Yield path, line and key of files of tests whose key for the cases is misspelt, so that nothing reads them."""
+    folders = [root / name for name in (*E2E_FOLDERS, DU_FOLDER)]
+    for folder in filter(regular_file.is_folder, folders):
+        for path in _files(root, folder, _may_have_cases):
+            try:
+                content = regular_file.read_regular(path, most=_LARGEST, follow=False)
+            except OSError:
+                continue
+            match = None if _CASES_LINE.search(content) else _MISSPELT_CASES.search(content)
+            if match is not None:
+                line = content.count(b"\n", 0, match.start()) + 1
+                yield shown_path(path.relative_to(root)), line, match[1].decode("ascii")
 
 
 def find_e2e_cases_not_looked_for(root: Path, named: Iterable[str]) -> list[str]:

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 from turncheck.dialogue.domain import DEFAULT_ACTIONS, SLOT_SESSION_METADATA
 from turncheck.messages.finding import Name
-from turncheck.messages.phrasing import suggestion
+from turncheck.messages.phrasing import misspelt, suggestion
 from turncheck.project.testfiles import defines_class
 from turncheck.validation.findings import found
 from turncheck.yaml_tree.tree import YamlMapping, YamlNode, YamlScalar, YamlSequence
 from turncheck.yaml_tree.unquoted import rasa_value
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping
     from pathlib import Path
 
     from turncheck.messages.finding import Finding, Location
@@ -149,7 +149,7 @@ def _slot(name: str, node: YamlMapping, location: Location, project: Path, *, is
             )
         return
     for key in node.items:
-        if key not in SLOT_TYPES[kind] and not is_calm:
+        if key not in SLOT_TYPES[kind] and (not is_calm or _is_misspelt(str(key), SLOT_TYPES[kind])):
             yield found(
                 "slot-key-unknown",
                 f"The slot '{name}' has the key '{key}', which slots of type '{kind}' do not know.",
@@ -169,6 +169,14 @@ def _slot(name: str, node: YamlMapping, location: Location, project: Path, *, is
             f"The slot '{name}' of type 'any' cannot influence the conversation.",
             node.key_location("influence_conversation"),
         )
+
+
+_SLOT_KEYS_OF_PRO: Final = frozenset({"validation", "shared_for_coexistence", "description"})
+
+
+def _is_misspelt(key: str, known: Collection[str]) -> bool:
+    """Whether a key of Rasa Pro, which may have more, is like a known one."""
+    return misspelt(key, {*known, *_SLOT_KEYS_OF_PRO}) is not None
 
 
 def _range(name: str, node: YamlMapping, location: Location) -> Iterator[Finding]:

@@ -18,7 +18,7 @@ from turncheck.yaml_tree.source import ScalarLines
 from turncheck.yaml_tree.tree import YamlMapping, YamlNode, YamlScalar, YamlSequence
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from turncheck.messages.finding import Finding, Location
     from turncheck.project import model
@@ -36,7 +36,14 @@ def check_variables(facts: Facts) -> Iterator[Finding]:
         return  # Rasa Pro has variables of its own
     known = {*facts.domain.slots, *facts.default_slots, *DEFAULT_SLOTS}
     said = {step.action for _, step in facts.action_steps()} | asked_by_forms(facts)
-    for response in facts.domain.responses.values():
+    yield from undefined_variables(facts, facts.domain.responses.values(), known, said)
+
+
+def undefined_variables(
+    facts: Facts, responses: Iterable[model.Response], known: Collection[str], said: Collection[str]
+) -> Iterator[Finding]:
+    """Variables of these responses that are not known; ``said``: the responses that code need not pass values to."""
+    for response in responses:
         unknown: dict[str, list[Location]] = {}
         for variation in response.variations:
             for name in dict.fromkeys(variables_of(variation.content)):
@@ -120,7 +127,7 @@ def asked_by_forms(facts: Facts) -> set[str]:
     }
 
 
-def _may_be_passed(facts: Facts, response: str, variable: str, said: set[str]) -> bool:
+def _may_be_passed(facts: Facts, response: str, variable: str, said: Collection[str]) -> bool:
     """Whether only custom actions say a response, and some pass such a value with what they say."""
     if response in said or not any(quoted.partition("/")[0] == response for quoted in facts.code.quoted):
         return False

@@ -6,21 +6,12 @@ import shutil
 from pathlib import Path
 
 import pytest
+from flow_example import EXAMPLE, C, D, E, Edit, F, T, U, checked, example
 from golden_texts import Golden
 from small_project import places
 
 from turncheck.platforms.rasa.flows.catalogue import CHECKS
-from turncheck.project.e2e.cases import read_cases
-from turncheck.project.reader import read_project
 from turncheck.validation.checks import Check
-from turncheck.validation.facts import ProjectTests
-from turncheck.validation.pipeline import Validated, validate
-
-EXAMPLE = Path(__file__).parents[3] / "examples" / "appointment"
-F, D, C, E = "data/flows.yml", "domain.yml", "config.yml", "endpoints.yml"
-T, U = "tests/e2e_test_cases.yml", "dialogue_understanding_tests/booking.yml"
-
-Edit = tuple[str, str, str]
 
 FAULTS: dict[str, tuple[list[Edit], str]] = {
     "flow-syntax": (
@@ -68,7 +59,7 @@ FAULTS: dict[str, tuple[list[Edit], str]] = {
             (
                 F,
                 "      - action: utter_opening_hours",
-                "      - id: again\n        action: utter_opening_hours\n        next: again",
+                "      - id: again\n        collect: day\n        next: again",
             )
         ],
         "data/flows.yml:45:3",
@@ -145,6 +136,7 @@ FAULTS: dict[str, tuple[list[Edit], str]] = {
         "data/flows.yml:49:21",
     ),
     "flow-policy-missing": ([(C, "  - name: FlowPolicy", "  - name: RulePolicy")], "config.yml:8:1"),
+    "flow-set-value": ([(F, "- day: null", "- service: massage")], "data/flows.yml:18:21"),
     "flow-model-group-undefined": ([(E, "- id: commands", "- id: command")], "config.yml:7:20"),
     "flow-condition-invalid": ([(F, "if: slots.rating < 3", "if: slots.rating in 3")], "data/flows.yml:56:17"),
     "flow-condition-word": ([(F, "if: slots.rating < 3", "if: slots.rating = low")], "data/flows.yml:56:17"),
@@ -184,28 +176,16 @@ FAULTS: dict[str, tuple[list[Edit], str]] = {
         [(T, "utter_name: utter_booked", "utter_name: utter_bookd")],
         "tests/e2e_test_cases.yml:33:27",
     ),
+    "flow-test-text-unknown": (
+        [(T, "text_matches: Thank you", "text_matches: Have a nice day")],
+        "tests/e2e_test_cases.yml:57:29",
+    ),
     "flow-test-names-nothing": ([(T, "- phone_number:", "- phone_nummer:")], "tests/e2e_test_cases.yml:3:9"),
     "flow-test-command-unknown": (
         [(U, "StartFlow(opening_hours)", "StratFlow(opening_hours)")],
         "dialogue_understanding_tests/booking.yml:28:13",
     ),
 }
-
-
-def example(folder: Path, *edits: Edit) -> Path:
-    """Copy the example, with text replaced in its files."""
-    shutil.copytree(EXAMPLE, folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__"))
-    for file, old, new in edits:
-        text = (folder / file).read_text(encoding="utf-8")
-        assert old in text
-        (folder / file).write_text(text.replace(old, new), encoding="utf-8")
-    return folder
-
-
-def checked(folder: Path) -> Validated:
-    """Check what is in a folder, with its tests."""
-    cases = read_cases(folder, [folder / "tests"]).cases
-    return validate(read_project(folder), strict=True, tests=ProjectTests(cases=cases))
 
 
 def test_every_check_of_flows_has_a_case_here() -> None:
@@ -220,6 +200,13 @@ IMPOSSIBLE: list[tuple[Edit, str]] = [
     ((T, "action_executed: action_check_day", "action_executed: action_check_days"), "action"),
     ((T, "- name: service", "- name: services"), "slot"),
     ((T, "value: haircut", "value: massage"), "value"),
+    ((T, "value: haircut", "value: haircut\n              - name: rating\n                value: great"), "value"),
+    ((T, '- phone_number: "017012345"', '- phone_number: "017012345"\n      - rating: great'), "value"),
+    ((T, "utter_name: utter_cancelled", "utter_name: utter_cancelled\n              text_matches: is booked"), "text"),
+    (
+        (T, "utter_name: utter_ask_rating", "utter_name: utter_ask_rating\n              buttons: [{title: Good}]"),
+        "buttons",
+    ),
     ((T, "user: /SetSlots(service=shave)", "user: /SetSlots(service=massage)"), "value"),
     ((T, "user: /SetSlots(service=shave)", "user: /SetSlot(service=shave)"), "payload"),
     ((U, "StartFlow(cancel_appointment)", "StartFlow(cancel)"), "flow"),

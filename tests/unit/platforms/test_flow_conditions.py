@@ -15,6 +15,9 @@ READ = (
     'context.names contains "add a contact"',
     "not slots.a",
     "slots.{{context.collect}} is not null",
+    "{} contains slots.a",
+    "slots.a contains slots.b",
+    "not undefined",
     "slots.a IS True AND NOT slots.b",
     'not (slots.card matches "^\\d[\\s]?\\d$")',
     "slots.a >= -5 # enough",
@@ -24,6 +27,14 @@ READ = (
 REFUSED = (
     "",
     "slots.a > 5 and",
+    "slots.a contains {'x' 'y'}",
+    "slots.a contains undefined",
+    "slots.a contains (slots.b = 1)",
+    "{}",
+    "undefined",
+    "(empty)",
+    "{undefined} contains slots.a",
+    "{{'a'} 'b'} contains slots.a",
     "slots.a && slots.b",
     "slots.a in b",
     '{"a","b"} contains slots.x',
@@ -73,6 +84,9 @@ def _tried(*texts: str, **closed: tuple[object, ...]) -> Trial:
         ('slots.a = "x" and slots.a = "y"', {}),
         ("slots.a and not slots.a", {}),
         ('slots.size = "huge"', {"size": ("small", "large")}),
+        ('slots.size matches "^huge$"', {"size": ("small", "large")}),
+        ('slots.size contains "u"', {"size": ("small", "large")}),
+        ("{'huge' 'tiny'} contains slots.size", {"size": ("small", "large")}),
         ('not (slots.size is null) and slots.size != "small" and slots.size != "large"', {"size": ("small", "large")}),
     ],
 )
@@ -86,12 +100,26 @@ def test_what_can_never_be_true(text: str, closed: dict[str, tuple[object, ...]]
         "slots.n < 3 and slots.n > 2",
         "slots.a = 1",
         "slots.a != null",
+        "slots.a > 0",
+        "slots.t > 'b' and slots.t < 'c'",
+        "slots.t < 'a'",
+        "{'x' 'y'} contains slots.t and slots.t != 'x'",
         'slots.t matches "x" and not slots.t = "y"',
         "true",
     ],
 )
 def test_what_can_be_true(text: str) -> None:
     assert _tried(text, a=(True, False)).ever(0)
+
+
+def test_words_of_one_type_have_no_other_values() -> None:
+    for text, kind in (("slots.n = 'x'", float), ("slots.n > 3", str), ("slots.n = true", str)):
+        trial = tried([parse_condition(text).root], {}, {"slots.n": kind})
+        assert trial is not None
+        assert not trial.ever(0)
+    whole = tried([parse_condition("slots.n").root], {}, {"slots.n": float})
+    assert whole is not None
+    assert (whole.ever(0), whole.always(0)) == (True, False)
 
 
 def test_alternatives_that_are_covered() -> None:

@@ -24,7 +24,7 @@ _NEEDS: Final[dict[str, tuple[Part, ...]]] = {
     **dict.fromkeys(
         (
             *("flow-payload-undefined", "flow-unused", "flow-slot-unused", "flow-response-unused"),
-            *("flow-test-cannot-pass", "flow-test-names-nothing"),
+            *("flow-test-cannot-pass", "flow-test-names-nothing", "flow-test-text-unknown"),
         ),
         ("domain", "stories"),
     ),
@@ -154,9 +154,9 @@ _OF_STEPS: Final = (
     _check(
         "flow-endless-loop",
         "error",
-        "A loop in which nothing is said, asked or done",
-        "Its steps only lead to one another (`noop`, `link`, `call`), so that nothing changes and it never ends. Ask or do"
-        " something in it, or lead out of it.",
+        "A loop in which nothing is asked or done",
+        "Its steps only lead to one another (`noop`, `link`, `call`) or say something, so that nothing changes and it never"
+        " ends. Ask or do something in it, or lead out of it.",
         about=("flow",),
     ),
     _check(
@@ -335,6 +335,17 @@ _REFUSED: Final = (
     ),
 )
 
+_OF_VALUES: Final = (
+    _check(
+        "flow-set-value",
+        "error",
+        "A step sets a slot to a value that it cannot have",
+        "A categorical slot only takes its `values`, a bool slot true or false, a float slot numbers. Correct the value, or"
+        " add it to the slot.",
+        about=("slot", "flow", "value"),
+    ),
+)
+
 _OF_CONDITIONS: Final = (
     _check(
         "flow-condition-invalid",
@@ -360,8 +371,8 @@ _OF_CONDITIONS: Final = (
         "flow-condition-value",
         "error",
         "A condition compares a slot with a value that it never has",
-        "A categorical slot only has its `values`, a bool slot true or false, a float slot numbers. Correct the value, or"
-        " add it to the slot.",
+        "A categorical slot only has its `values`, a bool slot true or false, a float slot numbers, a text slot texts."
+        " Correct the value, or add it to the slot.",
         about=("slot", "flow", "value"),
     ),
     _check(
@@ -444,7 +455,16 @@ _OF_TESTS: Final = (
         "A test expects what nothing in the project can give",
         "It names a response, flow, step, action, slot or value that does not exist, or a response that nothing says: it"
         " fails whatever is understood. Correct the test, or bring back what it expects.",
-        about=("response", "flow", "step", "action", "slot", "value"),
+        about=("response", "flow", "step", "action", "slot", "value", "text", "buttons"),
+    ),
+    _check(
+        "flow-test-text-unknown",
+        "warning",
+        "A test expects a text that no response says",
+        "No response of the domain says it, whatever is filled in. If it is none of Rasa's own messages, correct the test or"
+        " the response.",
+        details="Nothing is said where something else may say it: a rephraser, an agent, another policy, code.",
+        about=("text",),
     ),
     _check(
         "flow-test-names-nothing",
@@ -465,5 +485,15 @@ _OF_TESTS: Final = (
 )
 
 CHECKS: Final = (
-    *(*_OF_FLOWS, *_OF_STEPS, *_OF_NAMES, *_REFUSED, *_OF_CONDITIONS, *_AGAINST_A_BASE, *_OF_PAYLOADS, *_OF_TESTS),
+    *(
+        *_OF_FLOWS,
+        *_OF_STEPS,
+        *_OF_NAMES,
+        *_REFUSED,
+        *_OF_VALUES,
+        *_OF_CONDITIONS,
+        *_AGAINST_A_BASE,
+        *_OF_PAYLOADS,
+        *_OF_TESTS,
+    ),
 )

@@ -60,4 +60,12 @@ def refused_value(slot: Slot, value: str) -> tuple[str, ...]:
         return () if value.lower() in {one.lower() for one in listed} else listed
     if slot.type == "bool":
         return () if value.lower() in {"true", "false", "yes", "no", "1", "0"} else ("true", "false")
-    return ()
+    return () if slot.type != "float" or _is_number(value) else ("numbers",)
+
+
+def _is_number(value: str) -> bool:
+    try:
+        float(value)
+    except ValueError:
+        return False
+    return True

@@ -7,10 +7,14 @@ both; a word is anything of letters, digits and ``_-.:;``; a word without quotes
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from itertools import pairwise, product
-from typing import TYPE_CHECKING, Any, Final, Literal
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 from msgspec import Struct
+
+from turncheck.yaml_tree.shapes import EndlessSearchError, is_matched, pattern_problem
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -122,6 +126,8 @@ def parse_condition(text: str) -> Parsed:
         raise ConditionError(f"'{parser.at[1]}' is not expected there")
     if isinstance(root, Value) and root.special:
         raise ConditionError(f"'{root.special}' alone is not a condition")
+    if root == Values(()):
+        raise ConditionError("'{}' alone is not a condition")
     return Parsed(root, parser.mixes)
 
 
@@ -194,6 +200,8 @@ class _Parser:
         right = self._factor(depth)
         if operator == "matches":
             _check_pattern(right)
+        elif operator == "contains" and not _is_constant(right):
+            raise ConditionError("'contains' takes one value on its right: the set stands on its left")
         return Compared(operator, left, right)
 
     def _factor(self, depth: int) -> Factor:
@@ -218,9 +226,15 @@ class _Parser:
             values = []
             while not self._is("}"):
                 values.append(self._factor(depth + 1))
+                if not _is_constant(values[-1]):
+                    raise ConditionError("a set has texts and numbers only")
             self._take()
             return Values(tuple(values))
         raise ConditionError(f"a value is expected in place of '{word}'")
+
+
+def _is_constant(factor: Factor) -> bool:
+    return isinstance(factor, Word) or (isinstance(factor, Value) and not factor.special)
 
 
 def _check_pattern(factor: Factor) -> None:
@@ -314,26 +328,33 @@ class Trial(Struct, frozen=True):
         return any(not any(outcome) for outcome in self.outcomes)
 
 
-def tried(conditions: Sequence[Expression], closed: Mapping[str, tuple[Any, ...]]) -> Trial | None:
+def tried(
+    conditions: Sequence[Expression],
+    closed: Mapping[str, tuple[Any, ...]],
+    types: Mapping[str, type] = MappingProxyType({}),
+) -> Trial | None:
     """Evaluate conditions with all values that matter; ``None`` if these are too many.
 
-    ``closed``: the words that can only have one of the listed values, or none. Other words have, besides the constants
-    that they are compared with, values that equal none of these. What else is compared (patterns, two words) is
-    true or false, each independently of all others.
+    ``closed``: the words that can only have one of the listed values, or none; ``types``: those that only have values
+    of a type, or none. Other words have, besides the constants that they are compared with, values that equal none of
+    these. What else is compared (two words, patterns with words that are not closed) is true or false, each
+    independently of all others.
     """
-    values: dict[str, dict[str, Any]] = {}
-    atoms: dict[str, None] = {}
+    trier = _Trier(closed)
     for condition in conditions:
-        _collect(condition, values, atoms)
-    for word, listed in values.items():
+        trier.collect(condition)
+    for word, listed in trier.values.items():
         if word in closed:
-            allowed = {repr(value): value for value in (*closed[word], None)}
-            values[word] = allowed
-        else:
-            listed.update({repr(value): value for value in _others(listed.values())})
+            trier.values[word] = {repr(value): value for value in (*closed[word], None)}
+            continue
+        listed.update({repr(value): value for value in _others(listed.values(), types.get(word))})
+        if word in types:
+            trier.values[word] = {
+                key: value for key, value in listed.items() if value is None or type(value) is types[word]
+            }
     choices: list[tuple[tuple[str, Any], ...]] = [
-        *(tuple((word, value) for value in listed.values()) for word, listed in values.items()),
-        *(((f"?{atom}", True), (f"?{atom}", False)) for atom in atoms),
+        *(tuple((word, value) for value in listed.values()) for word, listed in trier.values.items()),
+        *(((f"?{atom}", True), (f"?{atom}", False)) for atom in trier.atoms),
     ]
     number = 1
     for choice in choices:
@@ -341,74 +362,122 @@ def tried(conditions: Sequence[Expression], closed: Mapping[str, tuple[Any, ...]
         if number > _MOST_CASES:
             return None
     outcomes = {
-        tuple(_holds(condition, situation) for condition in conditions)
+        tuple(trier.holds(condition, situation) for condition in conditions)
         for combination in product(*choices)
         for situation in [dict(combination)]
     }
     return Trial(tuple(sorted(outcomes)))
 
 
-def _others(constants: Iterable[Any]) -> list[Any]:
-    """Values between, below and above the numbers, other than the texts, and nothing."""
-    numbers = sorted({value for value in constants if isinstance(value, float)})
+def _others(constants: Iterable[Any], kind: type | None) -> list[Any]:
+    """Values between, below and above the numbers and texts, other than them, and nothing."""
+    constants = list(constants)
+    numbers = sorted({value for value in constants if isinstance(value, float)} or ({0.0} if kind is float else set()))
     between = [(one + other) / 2 for one, other in pairwise(numbers)]
     around = [numbers[0] - 1, numbers[-1] + 1] if numbers else []
-    return [None, True, False, "some other text", *between, *around]
+    texts = sorted({value for value in constants if isinstance(value, str)})
+    after = [f"{text}\0" for text in texts]
+    return [None, True, False, "some other text", *([""] if texts else []), *after, *numbers, *between, *around]
 
 
-def _collect(expression: Expression, values: dict[str, dict[str, Any]], atoms: dict[str, None]) -> None:
-    match expression:
-        case Not(of=inner):
-            _collect(inner, values, atoms)
-        case Joined(left=left, right=right):
-            _collect(left, values, atoms)
-            _collect(right, values, atoms)
-        case Word(text=word):
-            values.setdefault(word, {})
-        case Compared():
-            simple = _simple(expression)
-            if simple is None:
-                atoms[repr(expression)] = None
-            else:
-                word, _, value = simple
-                values.setdefault(word, {})[repr(value)] = value
-        case _:
-            pass
+class _Test(NamedTuple):
+    """A comparison that depends on one word: with which constants, and which values of the word meet it."""
+
+    word: str
+    constants: tuple[Any, ...]
+    holds: Callable[[Any], bool]
 
 
-def _simple(compared: Compared) -> tuple[str, Operator, Any] | None:
-    """A word compared with a constant, the word first; ``None`` for anything else."""
-    left, right, operator = compared.left, compared.right, compared.operator
-    if isinstance(right, Word) and isinstance(left, Value):
-        left, right, operator = right, left, _TURNED.get(operator, operator)
-    if operator in {"contains", "matches"} or not isinstance(left, Word) or not isinstance(right, Value):
+class _Trier:
+    """Collects what conditions depend on, and evaluates them: ``values`` by word, ``atoms`` that are true or false."""
+
+    def __init__(self, closed: Mapping[str, tuple[Any, ...]]) -> None:
+        self.values: dict[str, dict[str, Any]] = {}
+        self.atoms: dict[str, None] = {}
+        self._closed = closed
+
+    def collect(self, expression: Expression) -> None:
+        """Note the words and atoms of an expression."""
+        match expression:
+            case Not(of=inner):
+                self.collect(inner)
+            case Joined(left=left, right=right):
+                self.collect(left)
+                self.collect(right)
+            case Word(text=word):
+                self.values.setdefault(word, {})
+            case Compared():
+                test = self._test(expression)
+                if test is None:
+                    self.atoms[repr(expression)] = None
+                else:
+                    self.values.setdefault(test.word, {}).update({repr(value): value for value in test.constants})
+            case _:
+                pass
+
+    def holds(self, expression: Expression, situation: Mapping[str, Any]) -> bool:
+        """Whether an expression is true in a situation."""
+        match expression:
+            case Not(of=inner):
+                return not self.holds(inner, situation)
+            case Joined(operator="and", left=left, right=right):
+                return self.holds(left, situation) and self.holds(right, situation)
+            case Joined(left=left, right=right):
+                return self.holds(left, situation) or self.holds(right, situation)
+            case Word(text=word):
+                return bool(situation[word])
+            case Compared():
+                test = self._test(expression)
+                return bool(situation[f"?{expression!r}"]) if test is None else test.holds(situation[test.word])
+            case Value(value=value):
+                return bool(value)
+            case _:
+                return True
+
+    def _test(self, compared: Compared) -> _Test | None:
+        left, right, operator = compared.left, compared.right, compared.operator
+        if isinstance(right, Word) and isinstance(left, Value):
+            left, right, operator = right, left, _TURNED.get(operator, operator)
+            if operator == "contains":
+                return None
+        if operator == "contains" and isinstance(left, Values) and isinstance(right, Word):
+            listed = tuple(one.value for one in left.values if isinstance(one, Value))
+            is_known = len(listed) == len(left.values)
+            return _Test(right.text, listed, lambda value: _is_among(value, listed)) if is_known else None
+        if not isinstance(left, Word) or not isinstance(right, Value) or right.special:
+            return None
+        if operator in {"contains", "matches"}:
+            return self._of_closed(left.text, operator, right.value)
+        return _Test(left.text, (right.value,), lambda value: _compare(value, operator, right.value))
+
+    def _of_closed(self, word: str, operator: Operator, constant: Any) -> _Test | None:
+        """A part or a pattern of a word of which all values are known."""
+        if word not in self._closed or not isinstance(constant, str):
+            return None
+        texts = [value for value in self._closed[word] if isinstance(value, str)]
+        found = [constant in text if operator == "contains" else _matched(constant, text) for text in texts]
+        if None in found:
+            return None
+        hits = tuple(text for text, hit in zip(texts, found, strict=True) if hit)
+        return _Test(word, (), lambda value: _is_among(value, hits))
+
+
+def _is_among(value: Any, listed: tuple[Any, ...]) -> bool:
+    return any(_compare(value, "=", one) for one in listed)
+
+
+@lru_cache(maxsize=4096)
+def _matched(pattern: str, text: str) -> bool | None:
+    """Whether a text holds a pattern; ``None`` if that cannot be found out in time."""
+    if pattern_problem(pattern) is not None:
         return None
-    return None if right.special else (left.text, operator, right.value)
+    try:
+        return is_matched(pattern, text)
+    except EndlessSearchError:
+        return None
 
 
 _TURNED: Final[Mapping[Operator, Operator]] = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
-
-
-def _holds(expression: Expression, situation: Mapping[str, Any]) -> bool:
-    match expression:
-        case Not(of=inner):
-            return not _holds(inner, situation)
-        case Joined(operator="and", left=left, right=right):
-            return _holds(left, situation) and _holds(right, situation)
-        case Joined(left=left, right=right):
-            return _holds(left, situation) or _holds(right, situation)
-        case Word(text=word):
-            return bool(situation[word])
-        case Compared():
-            simple = _simple(expression)
-            if simple is None:
-                return bool(situation[f"?{expression!r}"])
-            word, operator, value = simple
-            return _compare(situation[word], operator, value)
-        case Value(value=value):
-            return bool(value)
-        case _:
-            return True
 
 
 _ORDERED: Final[Mapping[Operator, Callable[[Any, Any], bool]]] = {
@@ -426,8 +495,6 @@ def _compare(one: Any, operator: Operator, other: Any) -> bool:
         return is_same
     if operator == "!=":
         return not is_same
-    if isinstance(one, float) and isinstance(other, float):
-        return _ORDERED[operator](one, other)
-    if isinstance(one, str) and isinstance(other, str):
+    if numeric or (isinstance(one, str) and isinstance(other, str)):
         return _ORDERED[operator](one, other)
     return False

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from turncheck.messages.phrasing import nearest, suggestion
 from turncheck.platforms.rasa.flows import vocabulary
 from turncheck.platforms.rasa.flows.conditions import ConditionError, Parsed, parse_condition
 from turncheck.platforms.rasa.flows.payloads import Button, buttons_of
-from turncheck.platforms.rasa.flows.reader import read_flow_file, read_validations
+from turncheck.platforms.rasa.flows.reader import read_flow_file, read_response_conditions, read_validations
 from turncheck.process.regular_file import is_folder, read_regular
 from turncheck.project.e2e.cases import read_cases
 from turncheck.project.e2e.model import E2ECases
@@ -22,7 +23,7 @@ from turncheck.validation.facts import UTTER
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from turncheck.platforms.rasa.flows.model import Condition, Flow, FlowFile, Named, Step
+    from turncheck.platforms.rasa.flows.model import Assignment, Condition, Flow, FlowFile, Named, Step
     from turncheck.project.e2e.model import E2ECase
     from turncheck.project.model import Project, Slot
     from turncheck.validation.facts import Facts
@@ -31,10 +32,14 @@ SLOT_WORD: Final = re.compile(r"slots\.([\w\-]+)")
 _IN_TEXT: Final = re.compile(r"{([^\n{}\[.!:%]+)")
 _IN_TEMPLATE: Final = re.compile(r"slots\.([\w\-]+)|{{-?\s*([\w\-]+)")
 _PUT_TOGETHER: Final = re.compile(r"(utter_\w*)[{%]")
+_QUOTED: Final = re.compile(r"['\"]([\w\-]+)['\"]")
+_READ_IN_CODE: Final = re.compile(r"(?:get_slot\(|slots\.get\(|slots\[)\s*['\"][\w\-]+['\"]")
 _PROMPTS: Final = frozenset({".jinja2", ".jinja", ".j2"})
 _MOST_FILES: Final = 200
 _LARGEST: Final = 1024 * 1024
 _AGENT_FOLDER: Final = "sub_agents"
+_AGENT_FILES: Final = frozenset({"config.yml", "config.yaml"})
+_AGENT: Final = re.compile(r"^agent:", re.MULTILINE)
 _AGENT_NAME: Final = re.compile(r"^[ \t]+name:[ \t]*['\"]?([\w\-]+)", re.MULTILINE)
 
 
@@ -69,7 +74,7 @@ class FlowFacts:
             flow
             for file in facts.project.files
             if file.role in {"domain", "data"} and file.mapping is not None
-            for flow in read_validations(file.mapping)
+            for flow in (*read_validations(file.mapping), *read_response_conditions(file.mapping))
         )
         self._parsed: dict[str, Parsed | ConditionError] = {}
         unread = {file.path for file in facts.project.files if file.role == "data" and file.mapping is None}
@@ -102,13 +107,30 @@ class FlowFacts:
 
     @cached_property
     def agents(self) -> frozenset[str]:
-        """The sub-agents, which flows may call, by the configurations below ``sub_agents``."""
+        """The sub-agents, which flows may call: below ``sub_agents``, and as ``--sub-agents`` names another folder."""
         folder = self.project.root / _AGENT_FOLDER
         found = set()
         for file in sorted(islice(folder.glob("*/*.y*ml"), _MOST_FILES)) if is_folder(folder) else ():
             found.add(file.parent.name)
             found.update(_AGENT_NAME.findall(_read(file)))
+        folders = (one for one in own_folders(self.project.root) if not is_folder(folder))
+        paths = (path for one in folders for path in one.entries if path.name in _AGENT_FILES)
+        for text in map(_read, islice(paths, _MOST_FILES)):
+            if _AGENT.search(text):
+                found.update(_AGENT_NAME.findall(text))
         return frozenset(found)
+
+    def meant(self, kind: str, name: str, known: Collection[str]) -> str:
+        """Return the hint on a name that is none of its kind: one that is like it, or what else has this name."""
+        others = {"flow": self.flows, "slot": self.facts.slots, "response": self.facts.responses}
+        others |= {"action": self.facts.domain.actions, "intent": self.facts.intents}
+        same = next((other for other, names in others.items() if other != kind and name in names), None)
+        if same is not None:
+            return f"'{name}' is the name of {'an' if same[0] in 'ai' else 'a'} {same}."
+        if near := suggestion(name, known):
+            return near
+        near_others = ((other, nearest(name, names)) for other, names in others.items() if other != kind)
+        return next((f"Did you mean the {other} '{names[0]}'?" for other, names in near_others if names), "")
 
     def slot(self, name: str) -> Slot | None:
         """Return a slot of the domain."""
@@ -135,7 +157,7 @@ class FlowFacts:
 
     @property
     def all_flows(self) -> Iterator[Flow]:
-        """All flows of all files, and the validations of slots."""
+        """All flows of all files, the validations of slots, and the conditions of responses."""
         for file in self.files:
             yield from file.flows
         yield from self.validations
@@ -196,6 +218,39 @@ class FlowFacts:
         names |= {slot for button in self.buttons for slot, _ in button.payload.slots}
         return frozenset(names)
 
+    def has_only_texts(self, slot: Slot) -> bool:
+        """Whether a slot of texts never holds anything else: no code, tool, intent or step gives it another value."""
+        given = [step.value for step in self._assigned.get(slot.name, ())]
+        given += [slot.initial_value, *(mapping.value for mapping in slot.mappings)]
+        is_text = all(value is None or isinstance(value, str) for value in given)
+        return slot.type == "text" and is_text and self.is_filled_by_users(slot)
+
+    def is_filled_by_users(self, slot: Slot) -> bool:
+        """Whether neither code nor tools nor agents fill a slot: what they set is not held against its type."""
+        return self.has_code and slot.name not in self._set_elsewhere
+
+    @cached_property
+    def has_code(self) -> bool:
+        """Whether the code of all actions is there: nobody knows what others set and say."""
+        custom = {name for name in self.project.domain.actions if not name.startswith(UTTER)} - vocabulary.ACTIONS
+        return custom <= self.facts.code.quoted
+
+    @cached_property
+    def _set_elsewhere(self) -> frozenset[str]:
+        """The slots that tools and agents fill, and those that code names other than to read them."""
+        texts = (_READ_IN_CODE.sub("", text) for _, text in texts_of_code(self.project.root))
+        in_code = {match[1] for text in texts for match in _QUOTED.finditer(text)}
+        by_agents = {slot for _, step in self.steps() for one in step.exits for slot in self.slots_of(one)}
+        return frozenset(in_code | by_agents | {one.name for _, step in self.steps() for one in step.fills})
+
+    @cached_property
+    def _assigned(self) -> dict[str, list[Assignment]]:
+        assigned: dict[str, list[Assignment]] = {}
+        for _, step in self.steps():
+            for one in step.assignments:
+                assigned.setdefault(one.slot.name, []).append(one)
+        return assigned
+
     @cached_property
     def read_slots(self) -> frozenset[str]:
         """The slots that flows, conditions, responses, mappings and forms read or ask for."""
@@ -215,7 +270,7 @@ class FlowFacts:
         names: set[str] = set()
         for response in self.project.domain.responses.values():
             for variation in response.variations:
-                for text in _texts(dict(variation.content)):
+                for text in texts_in(dict(variation.content)):
                     names |= {name.strip() for name in _IN_TEXT.findall(text)}
                     names |= {name for pair in _IN_TEMPLATE.findall(text) for name in pair if name}
                 names |= {str(one.get("name")) for one in variation.conditions if isinstance(one, dict)}
@@ -245,12 +300,13 @@ def _read(path: Path) -> str:
         return ""
 
 
-def _texts(content: Any) -> Iterator[str]:
+def texts_in(content: Any) -> Iterator[str]:
+    """Yield all texts in data."""
     if isinstance(content, str):
         yield content
     elif isinstance(content, Mapping):
         for below in content.values():
-            yield from _texts(below)
+            yield from texts_in(below)
     elif isinstance(content, (list, tuple)):
         for below in content:
-            yield from _texts(below)
+            yield from texts_in(below)

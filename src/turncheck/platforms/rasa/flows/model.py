@@ -111,6 +111,7 @@ class Flow(Struct, frozen=True):
     """A flow. ``description`` is empty if there is none.
 
     ``slot``: it is no flow, but what the domain has to validate this slot by: one step, with rejections.
+    ``response``: it is none either, but the condition of a variation of this response: a guard.
     """
 
     name: str
@@ -123,10 +124,13 @@ class Flow(Struct, frozen=True):
     triggers: tuple[Trigger, ...] = ()
     persisted: tuple[Named, ...] = ()
     slot: str = ""
+    response: str = ""
 
     @property
     def what(self) -> str:
         """What it is, with its name."""
+        if self.response:
+            return f"response '{self.response}'"
         return f"validation of the slot '{self.slot}'" if self.slot else f"flow '{self.name}'"
 
     @property

@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from turncheck.platforms.rasa.flows import commands, configuration, names, refused, steps, tests, truths
+from turncheck.platforms.rasa.flows import (
+    commands,
+    configuration,
+    mentions,
+    names,
+    refused,
+    steps,
+    tests,
+    truths,
+    values,
+)
 from turncheck.platforms.rasa.flows.facts import FlowFacts
 from turncheck.validation.findings import found
 
@@ -34,10 +44,12 @@ def findings_of(known: FlowFacts) -> Iterator[Finding]:
     yield from refused.refused(known)
     yield from truths.truths(known)
     yield from configuration.configuration(known)
-    yield from (one for one in known.understanding.findings if one.severity == "error" and not one.names)
+    yield from tests.faults_of_understanding(known)
+    yield from values.assigned(known)
     if known.is_whole:
         yield from names.undefined_names(known)
         yield from names.undefined_in_stories(known)
         yield from names.unused(known)
         yield from commands.buttons(known)
+        yield from mentions.mentions(known)
         yield from tests.findings_of_tests(known, known.cases)

@@ -26,21 +26,24 @@ _Use = tuple["Flow", "Named"]
 
 def undefined_names(facts: FlowFacts) -> Iterator[Finding]:
     """Flows, actions, responses, slots and intents that flows name, each once for each flow."""
-    yield from _undefined("flow", _flows(facts), "leads to the flow", "which does not exist", facts.flow_names)
+    why = "which does not exist"
+    yield from _undefined(facts, "flow", _flows(facts), "leads to the flow", why, facts.flow_names)
     yield from _of_mappings(facts)
     yield from _actions(facts)
     known = facts.facts.responses | vocabulary.RESPONSES
     said = ((flow, named) for flow, named in _responses(facts) if not facts.has_response(named.name))
-    yield from _undefined("response", said, "says the response", "which the domain does not define", known)
+    yield from _undefined(facts, "response", said, "says the response", "which the domain does not define", known)
     slots = ((flow, named) for flow, named in _slots(facts) if named.name not in facts.slots)
-    yield from _undefined("slot", slots, "uses the slot", "which the domain does not define", facts.facts.slots)
+    yield from _undefined(facts, "slot", slots, "uses the slot", "which the domain does not define", facts.facts.slots)
     intents = facts.facts.intents | facts.facts.nlu_intents.keys() | vocabulary.INTENTS
     triggers = ((flow, one.intent) for flow in _all(facts) for one in flow.triggers if one.intent.name not in intents)
     what = "which the domain does not list"
-    yield from _undefined("intent", triggers, "is started by the intent", what, intents)
+    yield from _undefined(facts, "intent", triggers, "is started by the intent", what, intents)
 
 
-def _undefined(kind: str, uses: Iterable[_Use], verb: str, why: str, known: Collection[str]) -> Iterator[Finding]:
+def _undefined(  # noqa: PLR0917 - one sentence
+    facts: FlowFacts, kind: str, uses: Iterable[_Use], verb: str, why: str, known: Collection[str]
+) -> Iterator[Finding]:
     places: dict[tuple[str, str], list[Location]] = defaultdict(list)
     called: dict[str, str] = {}
     for flow, named in uses:
@@ -51,7 +54,7 @@ def _undefined(kind: str, uses: Iterable[_Use], verb: str, why: str, known: Coll
         message = f"The {called[flow_name]} {verb} '{name}', {why}."
         names = (Name("flow", flow_name), Name(kind, name)) if kind != "flow" else (Name(kind, name),)
         about = (Name("in flow", flow_name), Name(kind, name))
-        near = suggestion(name, known)
+        near = facts.meant(kind, name, known)
         yield found(f"flow-{kind}-undefined", message, first, near, others, names=names, about=about)
 
 
@@ -66,7 +69,7 @@ def _flows(facts: FlowFacts) -> Iterator[_Use]:
         known = facts.flow_names if step.kind == "link" else facts.flow_names | facts.agents
         name = step.name.name
         is_pattern = name.startswith(PATTERN) and misspelt(name, vocabulary.PATTERNS) is None  # of a later version
-        if name not in known and not is_pattern and not step.is_agent:
+        if name not in known and not is_pattern:
             yield flow, step.name
 
 
@@ -94,7 +97,7 @@ def _actions(facts: FlowFacts) -> Iterator[Finding]:
     named += [(flow, step.collect_action) for flow, step in facts.steps() if step.collect_action is not None]
     uses = [(flow, one) for flow, one in named if not one.name.startswith(UTTER) and one.name not in facts.actions]
     known = facts.facts.actions | facts.facts.responses
-    yield from _undefined("action", uses, "runs the action", "which the domain does not list", known)
+    yield from _undefined(facts, "action", uses, "runs the action", "which the domain does not list", known)
 
 
 def _responses(facts: FlowFacts) -> Iterator[_Use]:
@@ -165,7 +168,7 @@ def unfillable(facts: FlowFacts) -> Iterator[Finding]:
             continue
         if any(mapping.type != _LEFT_TO_CODE or mapping.action for mapping in slot.mappings):
             continue
-        if name in facts.set_slots or _in_code(facts, name) or not _has_code(facts):
+        if name in facts.set_slots or _in_code(facts, name) or not facts.has_code:
             continue
         message = f"Nothing can fill the slot '{name}', which the {flow.what} uses."
         names = (Name("slot", name), Name("flow", flow.name))
@@ -177,12 +180,6 @@ def unfillable(facts: FlowFacts) -> Iterator[Finding]:
 
 def _in_code(facts: FlowFacts, name: str) -> bool:
     return name in facts.facts.code.quoted
-
-
-def _has_code(facts: FlowFacts) -> bool:
-    """Whether the code of all actions is there: nobody knows what others set and say."""
-    custom = {name for name in facts.project.domain.actions if not name.startswith(UTTER)} - vocabulary.ACTIONS
-    return all(_in_code(facts, name) for name in custom)
 
 
 # --- unused ----------------------------------------------------------------------------------------------------------
@@ -221,7 +218,7 @@ def _unused_responses(facts: FlowFacts) -> Iterator[Finding]:
 def says_nothing(facts: FlowFacts) -> Iterator[str]:
     """Yield the responses of the domain that no flow, story, form, policy or code can say."""
     policies = [component.name for component in facts.project.config.policies or ()]
-    if any(name.endswith(_SAYS_ANY) for name in policies) or "config" in facts.facts.missing or not _has_code(facts):
+    if any(name.endswith(_SAYS_ANY) for name in policies) or "config" in facts.facts.missing or not facts.has_code:
         return
     of_stories = {step.action for _, step in facts.facts.action_steps()}
     asked = {f"utter_ask_{slot}" for slot in facts.slots} | {f"utter_ask_{form}" for form in facts.facts.forms}

@@ -83,6 +83,19 @@ def read_validations(root: YamlMapping) -> tuple[Flow, ...]:
     return tuple(found)
 
 
+def read_response_conditions(root: YamlMapping) -> tuple[Flow, ...]:
+    """Read the conditions of the responses of a domain file that are text, each as a flow with a guard."""
+    responses = root.items.get("responses")
+    found = []
+    for name, node in responses.items.items() if isinstance(responses, YamlMapping) else ():
+        for variation in node.items if isinstance(node, YamlSequence) else ():
+            written = variation.at("condition") if isinstance(variation, YamlMapping) else None
+            if isinstance(written, YamlScalar) and isinstance(written.value, str):
+                guard = Condition(written.value, written.location)
+                found.append(Flow(f"responses/{name}", written.location, guard=guard, response=str(name)))
+    return tuple(found)
+
+
 class _Reader:
     """Reads one file and collects its faults."""
 

@@ -9,27 +9,34 @@ import re
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from msgspec.structs import replace
+
 from turncheck.messages.finding import Location, Name
-from turncheck.messages.phrasing import count, misspelt, suggestion
+from turncheck.messages.phrasing import count, misspelt, shortened
 from turncheck.platforms.rasa.flows import vocabulary
 from turncheck.platforms.rasa.flows.commands import refused_value
 from turncheck.platforms.rasa.flows.du_commands import read_command
 from turncheck.platforms.rasa.flows.model import PATTERN
 from turncheck.platforms.rasa.flows.names import says_nothing
 from turncheck.platforms.rasa.flows.payloads import read_payload
+from turncheck.platforms.rasa.flows.said import Sayings
 from turncheck.project.e2e.model import FlowsAsserted, MessageAsserted
+from turncheck.project.e2e.reader import REPEATED, UNKNOWN
+from turncheck.project.testfiles import misspelt_cases
 from turncheck.validation.findings import found
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator
+    from collections.abc import Callable, Collection, Iterable, Iterator
 
     from turncheck.messages.finding import Finding
     from turncheck.platforms.rasa.flows.facts import FlowFacts
     from turncheck.project.e2e.model import Assertion, CaseTurn, E2ECase
+    from turncheck.project.model import Slot
 
 GENERATED: Final = "placeholder_generated_answer"
 """In place of a response that a model writes."""
 _BOTH: Final = 2
+_LONGEST: Final = 80
 _AUTOMATIC: Final = re.compile(r"\d+_\w.*")
 """The id that Rasa gives to a step without one: its number in the flow, and what it is."""
 
@@ -62,7 +69,7 @@ def findings_of_tests(facts: FlowFacts, cases: Iterable[E2ECase]) -> Iterator[Fi
     for one in lacking(facts, cases):
         groups[one.kind, one.name, one.location.path, one.is_expected].append(one)
     for (kind, name, _, is_expected), (first, *others) in groups.items():
-        near = suggestion(name, first.known) if first.known else ""
+        near = facts.meant(kind, name, first.known) if first.known else ""
         more = tuple(dict.fromkeys(one.location for one in others))
         several = len({one.case.name for one in (first, *others)})
         do = "does" if several == _BOTH else "do"
@@ -77,6 +84,18 @@ def findings_of_tests(facts: FlowFacts, cases: Iterable[E2ECase]) -> Iterator[Fi
             names=(Name(kind, name),),
         )
     yield from _unknown_commands(cases)
+    yield from _unheard_texts(facts, cases)
+
+
+def faults_of_understanding(facts: FlowFacts) -> Iterator[Finding]:
+    """Faults of dialogue understanding tests; two of one name and unknown keys are warnings: nothing is run here."""
+    for finding in facts.understanding.findings:
+        if finding.severity == "error":
+            is_eased = any(name.kind in {REPEATED, UNKNOWN} for name in finding.names)
+            yield replace(finding, severity="warning") if is_eased else finding
+    for path, line, key in misspelt_cases(facts.project.root):
+        message = f"Nothing reads the key '{key}' of '{path}'."
+        yield found("key-unknown", message, Location(path, line, 1), "Did you mean 'test_cases'?")
 
 
 def _unknown_commands(cases: Iterable[E2ECase]) -> Iterator[Finding]:
@@ -89,11 +108,36 @@ def _unknown_commands(cases: Iterable[E2ECase]) -> Iterator[Finding]:
                     yield found("flow-test-command-unknown", message, command.location, names=names)
 
 
+def _unheard_texts(facts: FlowFacts, cases: Iterable[E2ECase]) -> Iterator[Finding]:
+    """Texts that no response of the project says; one of Rasa's own may still say them."""
+    sayings = Sayings(facts)
+    for case in cases:
+        for text, location, whole in _expected_texts(case):
+            if sayings.is_unheard(case, text, whole=whole):
+                message = (
+                    f"The test case '{case.name}' expects the text '{shortened(text, _LONGEST)}'; no response says it."
+                )
+                yield found("flow-test-text-unknown", message, location, names=(Name("text", text[:_LONGEST]),))
+
+
+def _expected_texts(case: E2ECase) -> Iterator[tuple[str, Location, bool]]:
+    """Yield the texts that a case expects, and whether each is all of a message."""
+    for turn in case.turns:
+        yield from ((step.name, step.location, True) for step in turn.expectations if step.kind == "bot")
+        for assertion in turn.assertions:
+            match assertion.wanted:
+                case MessageAsserted(utter_name=None, text_matches=str(text)) if assertion.kind == "bot_uttered":
+                    yield text, assertion.at(text), False
+                case _:
+                    pass
+
+
 class _Cases:
     """Compares cases with a project."""
 
     def __init__(self, facts: FlowFacts) -> None:
         self._facts = facts
+        self._sayings = Sayings(facts)
         self._silent = frozenset(says_nothing(facts))
         self._titles = {
             *facts.flow_names,
@@ -143,6 +187,7 @@ class _Cases:
         if isinstance(wanted, MessageAsserted):
             if wanted.utter_name is not None and assertion.kind == "bot_uttered":
                 yield from self._response(case, wanted.utter_name, at(wanted.utter_name))
+                yield from self._said(case, wanted.utter_name, wanted, at)
         elif isinstance(wanted, FlowsAsserted):
             missing = [flow for flow in wanted.flows if not self._has_flow(flow)]
             if not wanted.any or len(missing) == len(wanted.flows):
@@ -210,6 +255,19 @@ class _Cases:
             what = f"expects the response '{name}', which no flow, story or action says"
             yield Lacking(case, "response", name, what, location)
 
+    def _said(
+        self, case: E2ECase, response: str, wanted: MessageAsserted, at: Callable[[str], Location]
+    ) -> Iterator[Lacking]:
+        pattern, buttons = wanted.text_matches, wanted.buttons
+        if pattern is not None and self._sayings.never_has(response, pattern):
+            what = f"expects '{shortened(pattern, _LONGEST)}' of the response '{response}', which does not say that"
+            yield Lacking(case, "text", pattern, what, at(pattern))
+        if buttons is not None and self._sayings.never_shows(response, buttons):
+            shown = ", ".join(text for button in buttons for text in [*button.values()][:1])
+            what = f"expects the buttons '{shortened(shown, _LONGEST)}' of the response '{response}', which has others"
+            first = next((text for button in buttons for text in button.values()), response)
+            yield Lacking(case, "buttons", shown, what, at(first))
+
     def _slot(
         self, case: E2ECase, name: str, value: Any, verb: str, location: Location, *, is_expected: bool = True
     ) -> Iterator[Lacking]:
@@ -218,6 +276,10 @@ class _Cases:
             what = f"{verb}, which the domain does not define"
             known: Collection[str] = self._facts.facts.slots
             yield Lacking(case, "slot", name, what, location, tuple(known), is_expected)
-        elif slot is not None and value is not None and (listed := refused_value(slot, str(value))):
+        elif slot is not None and value is not None and (listed := self._refused(slot, value)):
             what = f"{verb} with the value '{str(value)[:80]}', which is none of its values"
             yield Lacking(case, "value", str(value)[:80], what, location, listed, is_expected)
+
+    def _refused(self, slot: Slot, value: Any) -> tuple[str, ...]:
+        is_open = slot.type == "float" and (isinstance(value, bool) or not self._facts.is_filled_by_users(slot))
+        return () if is_open else refused_value(slot, str(value))

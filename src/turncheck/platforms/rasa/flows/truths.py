@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from turncheck.messages.finding import Name
 from turncheck.messages.phrasing import shortened, suggestion
@@ -10,6 +10,7 @@ from turncheck.platforms.rasa.flows.conditions import (
     Compared,
     ConditionError,
     Expression,
+    Operator,
     Value,
     Values,
     Word,
@@ -62,16 +63,17 @@ def _shown(condition: Condition) -> str:
 
 
 def _values(facts: FlowFacts, flow: Flow, condition: Condition, root: Expression) -> Iterator[Finding]:
-    for word, value in _pairs(root):
+    for word, operator, value in _pairs(root):
         slot = facts.slot(word.removeprefix("slots."))
-        if slot is None or not word.startswith("slots."):
+        if slot is None or not word.startswith("slots.") or (slot.type == "text" and not facts.has_only_texts(slot)):
             continue
-        what = _why_never(slot, value)
+        what = _why_never(slot, operator, value)
         if what is None:
             continue
         known = [str(one) for one in slot.values or ()] if slot.type == "categorical" else []
         near = suggestion(str(value), known) if known else ""
-        message = f"The {slot.type} slot '{slot.name}' never equals {_quoted(value)}, as the {flow.what} asks{what}."
+        verb = "never equals" if operator in _EQUALITY else "cannot be compared with"
+        message = f"The {slot.type} slot '{slot.name}' {verb} {_quoted(value)}, as the {flow.what} asks{what}."
         names = (Name("slot", slot.name), Name("flow", flow.name), Name("value", str(value)))
         by_case = str(value).lower() in {one.lower() for one in known}
         yield found(
@@ -84,39 +86,52 @@ def _values(facts: FlowFacts, flow: Flow, condition: Condition, root: Expression
         )
 
 
-def _pairs(root: Expression) -> Iterator[tuple[str, Any]]:
-    """Slots and the constants that they are compared with."""
+def _pairs(root: Expression) -> Iterator[tuple[str, Operator, Any]]:
+    """Slots and the constants that they are compared with, and how."""
     for part in parts_of(root):
         if not isinstance(part, Compared):
             continue
         for one, other in ((part.left, part.right), (part.right, part.left)):
-            if (
-                part.operator in {"=", "!="}
-                and isinstance(one, Word)
-                and isinstance(other, Value)
-                and not other.special
-            ):
-                yield one.text, other.value
+            is_turned = one is part.right and part.operator in {"contains", "matches"}
+            if isinstance(one, Word) and isinstance(other, Value) and not other.special and not is_turned:
+                yield one.text, part.operator, other.value
         if part.operator == "contains" and isinstance(part.left, Values) and isinstance(part.right, Word):
-            constants = (value for value in part.left.values if isinstance(value, Value) and not value.special)
-            yield from ((part.right.text, value.value) for value in constants)
+            for value in part.left.values:
+                if isinstance(value, Value):
+                    yield part.right.text, "=", value.value
 
 
-def _why_never(slot: Slot, value: Any) -> str | None:
-    """Say why a slot never has a value; ``None`` if it may."""
+_EQUALITY: Final = frozenset({"=", "!="})
+_HOLDS: Final = {
+    "bool": ": it is true or false",
+    "float": ": it is a number, without quotes",
+    "text": ": it is a text, in quotes",
+}
+
+
+def _why_never(slot: Slot, operator: Operator, value: Any) -> str | None:
+    """Say why a slot is never what a comparison needs; ``None`` if it may be."""
     if value is None:
         return None
     if slot.type == "categorical" and slot.values:
-        listed = {str(one) for one in slot.values}
-        text = f"{value:g}" if isinstance(value, float) else str(value)
-        if text in listed or text.lower() in {one.lower() for one in listed if one.lower() in {"true", "false"}}:
-            return None
-        return ": its values are " + ", ".join(sorted(listed)[:6])
-    if slot.type == "bool" and not isinstance(value, (bool, float)):
-        return ": it is true or false"
-    if slot.type == "float" and isinstance(value, str):
-        return ": it is a number, without quotes"
-    return None
+        return _why_not_listed(slot.values, operator, value)
+    looks_into = operator in {"contains", "matches"}
+    fits = {
+        "bool": not looks_into and (isinstance(value, bool) or (isinstance(value, float) and value in {0.0, 1.0})),
+        "float": not looks_into and not isinstance(value, str),
+        "text": isinstance(value, str),
+    }
+    return None if fits.get(slot.type, True) else _HOLDS[slot.type]
+
+
+def _why_not_listed(values: tuple[Any, ...], operator: Operator, value: Any) -> str | None:
+    listed = {str(one) for one in values}
+    text = f"{value:g}" if isinstance(value, float) else str(value)
+    if operator not in _EQUALITY:
+        fits = isinstance(value, str) or not all(isinstance(one, str) for one in values)
+    else:
+        fits = text in listed or text.lower() in {one.lower() for one in listed if one.lower() in {"true", "false"}}
+    return None if fits else ": its values are " + ", ".join(sorted(listed)[:6])
 
 
 def _quoted(value: Any) -> str:
@@ -138,8 +153,15 @@ def _bare_words(facts: FlowFacts, flow: Flow, condition: Condition, root: Expres
 # --- what is never true ----------------------------------------------------------------------------------------------
 
 
+class _Known(NamedTuple):
+    """What slots can be, as words of conditions: their values, or the type of their values."""
+
+    closed: Mapping[str, tuple[Any, ...]]
+    types: Mapping[str, type]
+
+
 def _never(facts: FlowFacts) -> Iterator[Finding]:
-    closed = _closed(facts)
+    closed = _Known(_closed(facts), _types(facts))
     for flow in facts.all_flows:
         is_word = flow.guard is not None and flow.guard.text.strip().lower() in {"true", "false"}  # also in quotes
         if flow.guard is not None and flow.guard.constant is None and not is_word:
@@ -158,6 +180,13 @@ def _closed(facts: FlowFacts) -> Mapping[str, tuple[Any, ...]]:
     return {**listed, **{f"slots.{one.name}": (True, False) for one in slots if one.type == "bool"}}
 
 
+def _types(facts: FlowFacts) -> Mapping[str, type]:
+    """The slots that only hold numbers, and those that only hold texts."""
+    slots = facts.project.domain.slots.values()
+    numbers = {f"slots.{one.name}": float for one in slots if one.type == "float"}
+    return {**numbers, **{f"slots.{one.name}": str for one in slots if facts.has_only_texts(one)}}
+
+
 def _read(values: tuple[Any, ...]) -> tuple[Any, ...]:
     return tuple(
         value if isinstance(value, (bool, str)) else float(value) if isinstance(value, int) else value
@@ -165,13 +194,11 @@ def _read(values: tuple[Any, ...]) -> tuple[Any, ...]:
     )
 
 
-def _alone(
-    facts: FlowFacts, flow: Flow, condition: Condition, closed: Mapping[str, tuple[Any, ...]]
-) -> Iterator[Finding]:
+def _alone(facts: FlowFacts, flow: Flow, condition: Condition, closed: _Known) -> Iterator[Finding]:
     parsed = facts.parsed(condition)
     if isinstance(parsed, ConditionError):
         return
-    trial = tried([parsed.root], closed)
+    trial = tried([parsed.root], *closed)
     if trial is not None and not trial.ever(0):
         yield _never_true(flow, condition)
 
@@ -181,15 +208,13 @@ def _never_true(flow: Flow, condition: Condition) -> Finding:
     return found("flow-condition-never-true", message, condition.location, about=_about(flow, condition))
 
 
-def _alternatives(
-    facts: FlowFacts, flow: Flow, branches: tuple[Branch, ...], closed: Mapping[str, tuple[Any, ...]]
-) -> Iterator[Finding]:
+def _alternatives(facts: FlowFacts, flow: Flow, branches: tuple[Branch, ...], closed: _Known) -> Iterator[Finding]:
     conditions = [branch.condition for branch in branches if branch.condition is not None]
     parsed = [facts.parsed(condition) for condition in conditions]
     roots = [one.root for one in parsed if not isinstance(one, ConditionError)]
     if not roots or len(roots) < len(parsed):
         return
-    trial = tried(roots, closed)
+    trial = tried(roots, *closed)
     if trial is None:
         for condition in conditions:
             yield from _alone(facts, flow, condition, closed)

@@ -107,12 +107,13 @@ def is_end(name: str) -> bool:
 # Loops through several flows.
 
 _SILENT: Final = frozenset({"noop", "set_slots", "link", "call"})
+_SAYING: Final = "utter_"
 Place = tuple[str, int]
 """A step: its flow, and its number there."""
 
 
 def silent_loops(walks: Mapping[str, Walk]) -> Iterator[tuple[Place, ...]]:
-    """Yield each loop in which nothing is said, asked or done: steps that only lead on, to flows and back.
+    """Yield each loop in which nothing is asked or done: steps that only say something or lead on, to flows and back.
 
     Each is a group of steps, all reachable from one another, in the order of flows and steps.
     """
@@ -120,7 +121,7 @@ def silent_loops(walks: Mapping[str, Walk]) -> Iterator[tuple[Place, ...]]:
     edges: dict[Place, list[Place]] = {}
     for name, walk in walks.items():
         for number, node in enumerate(walk.nodes):
-            if node.step.kind not in _SILENT:
+            if not _is_idle(node.step):
                 continue
             other = _started(node.step, walks)
             targets = [] if other is None else [(other, 0)]
@@ -130,6 +131,49 @@ def silent_loops(walks: Mapping[str, Walk]) -> Iterator[tuple[Place, ...]]:
     for group in _components(edges):
         if len(group) > 1 or group[0] in edges[group[0]]:
             yield tuple(sorted(group))
+
+
+def _is_idle(step: Step) -> bool:
+    """Whether a step changes nothing but what the loop's own ``set_slots`` set, and waits for nobody."""
+    is_said = step.kind == "action" and step.name is not None and step.name.name.startswith(_SAYING)
+    return is_said or step.kind in _SILENT
+
+
+def endless_flows(walks: Mapping[str, Walk]) -> frozenset[str]:
+    """Return the flows of which no path leads to the end, or only through calls of the flow itself."""
+    ending: set[str] = set()
+    while found := {name for name, walk in walks.items() if name not in ending and _may_end(walk, walks, ending)}:
+        ending |= found
+    endless = walks.keys() - ending
+    return frozenset(name for name in endless if not walks[name].ends or name in _called_by(name, walks))
+
+
+def _may_end(walk: Walk, walks: Mapping[str, Walk], ending: set[str]) -> bool:
+    seen: set[int] = set()
+    waiting = [0] if walk.nodes else []
+    while waiting:
+        number = waiting.pop()
+        node = walk.nodes[number]
+        called = _started(node.step, walks) if node.step.kind == "call" else None
+        if number in seen or (called is not None and called not in ending):
+            continue
+        seen.add(number)
+        if node.ends:
+            return True
+        waiting += node.following
+    return not walk.nodes
+
+
+def _called_by(name: str, walks: Mapping[str, Walk]) -> set[str]:
+    """The flows that a flow calls, directly or through others."""
+    found: set[str] = set()
+    waiting = [name]
+    while waiting:
+        steps = (node.step for node in walks[waiting.pop()].nodes)
+        called = {other for step in steps if step.kind == "call" and (other := _started(step, walks)) is not None}
+        waiting += called - found
+        found |= called
+    return found
 
 
 def _started(step: Step, walks: Mapping[str, Walk]) -> str | None:
@@ -154,7 +198,7 @@ def _may_pass(walk: Walk, walks: Mapping[str, Walk], silent: set[str]) -> bool:
     while waiting:
         number = waiting.pop()
         node = walk.nodes[number]
-        if number in seen or node.step.kind not in _SILENT:
+        if number in seen or not _is_idle(node.step):
             continue
         seen.add(number)
         if node.step.kind in {"link", "call"} and _started(node.step, walks) not in silent:
