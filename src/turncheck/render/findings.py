@@ -61,6 +61,7 @@ def findings_text(
 ) -> str:
     """Return the findings grouped by file, as a compiler shows them: place, source line with a caret, what to do.
 
+    Findings of one severity at one place are one entry: an intent without examples that no story uses, either.
     What to do is said once, at the first finding that has this advice. Of findings that are ``info``, ``some`` shows
     the first three of each code in one line each and counts the others; ``all`` shows each like any other finding,
     ``none`` only counts them. ``source_line`` returns the line of a place, ``None`` if there is none; ``folder`` is the
@@ -73,13 +74,16 @@ def findings_text(
     for path, group in groupby(shown, key=lambda finding: finding.location.path):
         shown_path = terminal.place(Location(path), folder) if path else "(project)"
         lines.append(_styled(shown_path, "1", coloured=coloured))
-        for finding in group:
-            is_short = finding.severity == "info" and notes != "all"
-            message = terminal.text(rooted(finding.message), _MESSAGE_WIDTH)
-            lines += _finding_lines(finding, message, source_line, is_short=is_short, coloured=coloured)
-            if finding.hint and finding.hint not in advised and not is_short:
-                advised.add(finding.hint)
-                lines.append(f"    = {terminal.text(finding.hint, _MESSAGE_WIDTH)}")
+        for (location, severity), together in groupby(group, key=lambda finding: (finding.location, finding.severity)):
+            of_place = list(together)
+            for finding in of_place:
+                message = terminal.text(rooted(finding.message), _MESSAGE_WIDTH)
+                lines.append(_headline(finding, message, coloured=coloured))
+            if severity != "info" or notes == "all":
+                lines += _source_lines(location, source_line, coloured=coloured)
+                hints = [finding.hint for finding in of_place if finding.hint and finding.hint not in advised]
+                lines += [f"    = {terminal.text(hint, _MESSAGE_WIDTH)}" for hint in dict.fromkeys(hints)]
+                advised.update(hints)
         lines.append("")
     if left_out:
         more = ", ".join(f"{number} {code}" for code, number in left_out.items())
@@ -117,21 +121,22 @@ def _selected(findings: Sequence[Finding], notes: Notes) -> tuple[list[Finding],
     return shown, left_out
 
 
-def _finding_lines(
-    finding: Finding, message: str, source_line: SourceLine, *, is_short: bool, coloured: bool
-) -> list[str]:
+def _headline(finding: Finding, message: str, *, coloured: bool) -> str:
     place = ":".join(str(part) for part in (finding.location.line, finding.location.column) if part is not None)
     severity = _styled(finding.severity, _COLOURS[finding.severity], coloured=coloured)
-    lines = [f"  {place or '-'}  {severity}[{finding.code}]  {message}"]
-    if is_short:
-        return lines
-    source = source_line(finding.location)
-    if source is not None and finding.location.line is not None:
-        number = str(finding.location.line)
-        shown, column = _window(source, finding.location.column or 1)
-        lines.append(f"    {number} | {shown}")
-        lines.append(f"    {' ' * len(number)} | {' ' * (column - 1)}{_styled('^', '32', coloured=coloured)}")
-    return lines
+    return f"  {place or '-'}  {severity}[{finding.code}]  {message}"
+
+
+def _source_lines(location: Location, source_line: SourceLine, *, coloured: bool) -> list[str]:
+    source = source_line(location)
+    if source is None or location.line is None:
+        return []
+    number = str(location.line)
+    shown, column = _window(source, location.column or 1)
+    return [
+        f"    {number} | {shown}",
+        f"    {' ' * len(number)} | {' ' * (column - 1)}{_styled('^', '32', coloured=coloured)}",
+    ]
 
 
 def _window(source: str, column: int) -> tuple[str, int]:

@@ -110,6 +110,11 @@ class ProjectTests(NamedTuple):
         locations += [case.location for case in self.cases]
         return sorted({location.path for location in locations})
 
+    def user_steps(self) -> Iterator[model.UserStep]:
+        """The user steps of the test stories, alternatives among them."""
+        steps = (step for story in self.stories for step in _opened(story.steps))
+        return (step for step in steps if isinstance(step, model.UserStep))
+
 
 @dataclass(frozen=True, eq=False)  # nobody compares them
 class Facts:

@@ -22,7 +22,7 @@ from turncheck.validation.response_variables import check_conditions, check_vari
 from turncheck.yaml_tree.tree import YamlMapping, YamlSequence
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from turncheck.project import model
     from turncheck.project.nlu_data import EntityAnnotation, NluData
@@ -320,8 +320,26 @@ def _undefined_entities(facts: Facts) -> Iterator[Finding]:
             if key not in known:
                 location = places.of_story_entity(entity.entity, step.location)
                 uses.setdefault(key, []).append((entity, f"The {block.kind} '{block.name}'", location))
-    for (used, where, location), *others in uses.values():
-        yield from _entity(facts, used, where, location, tuple(dict.fromkeys(other for *_, other in others)))
+    tested = _entities_of_tests(facts, places, uses)
+    for key, ((used, where, location), *others) in uses.items():
+        elsewhere = tuple(dict.fromkeys((*(other for *_, other in others), *tested[key])))
+        yield from _entity(facts, used, where, location, elsewhere)
+
+
+def _entities_of_tests(
+    facts: Facts, places: Places, used: Collection[_EntityKey]
+) -> Mapping[_EntityKey, Sequence[Location]]:
+    """Where tests have the entities that training data use: they can be found, so that no test is wrong for itself."""
+    found_in: dict[_EntityKey, list[Location]] = {key: [] for key in used}
+    for example in facts.tests.examples if used else ():
+        for annotation in example.entities:
+            if (key := (annotation.entity, annotation.role, annotation.group)) in found_in:
+                found_in[key].append(places.in_example(example, annotation.start))
+    for step in facts.tests.user_steps() if used else ():
+        for entity in step.entities:
+            if (key := (entity.entity, entity.role, entity.group)) in found_in:
+                found_in[key].append(places.of_story_entity(entity.entity, step.location))
+    return found_in
 
 
 _EntityKey = tuple[str, str | None, str | None]

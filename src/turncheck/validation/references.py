@@ -45,20 +45,42 @@ def check_intents(facts: Facts) -> Iterator[Finding]:
                 suggestion(name, unlisted),
                 names=(Name("intent", name),),
             )
-    places = Places(facts.project)
-    for name, location in facts.nlu_intents.items():
-        if name not in facts.intents:
-            yield found(
-                "intent-not-in-domain",
-                f"There are examples for the intent '{name}', which the domain does not list.",
-                places.of_intent(name, location),
-                suggestion(name, facts.intents),
-                names=(Name("intent", name),),
-            )
+    yield from _unlisted_intents(facts)
     for name, location in listed.items():
         if name not in facts.story_intents and not _is_mapped(facts, name):
             message = f"The intent '{name}' is used in no story or rule."
             yield found("intent-unused", message, location, names=(Name("intent", name),))
+
+
+def _unlisted_intents(facts: Facts) -> Iterator[Finding]:
+    """Intents of NLU data that the domain does not list, each with where it is named in other files and in tests.
+
+    Tests are not wrong for themselves: such an intent can be understood.
+    """
+    unlisted = {name: location for name, location in facts.nlu_intents.items() if name not in facts.intents}
+    if not unlisted:
+        return
+    places = Places(facts.project)
+    named: dict[str, dict[Location, None]] = {name: {} for name in unlisted}
+    seen: set[tuple[str, str]] = set()
+    for sentence in (*facts.project.nlu.examples, *facts.tests.examples):
+        name = sentence.base_intent or ""
+        if name in unlisted and (name, sentence.location.path) not in seen:
+            seen.add((name, sentence.location.path))
+            named[name][places.of_intent(name, sentence.location)] = None
+    for step in facts.tests.user_steps():
+        if step.base_intent in unlisted:
+            named[step.base_intent][step.location] = None
+    for name, location in unlisted.items():
+        first = places.of_intent(name, location)
+        yield found(
+            "intent-not-in-domain",
+            f"There are examples for the intent '{name}', which the domain does not list.",
+            first,
+            suggestion(name, facts.intents),
+            sorted(named[name].keys() - {first}, key=lambda place: place.sort_key),
+            names=(Name("intent", name),),
+        )
 
 
 def _is_mapped(facts: Facts, name: str) -> bool:

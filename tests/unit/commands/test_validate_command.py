@@ -42,6 +42,16 @@ def test_text_of_a_faultless_project_says_so(tmp_path: Path, golden: Golden) -> 
     golden(text)
 
 
+ONLY_LISTED = (D, "- goodbye\n", "- goodbye\n- orphan\n- stray\n")
+
+
+def test_what_is_wrong_at_one_place_is_one_entry(tmp_path: Path, golden: Golden) -> None:
+    code, text = printed(write_project(tmp_path, ONLY_LISTED), "text")
+    assert code == 0
+    assert (text.count("intent-unused"), text.count("intent-without-examples"), text.count("^")) == (2, 2, 2)
+    golden(text)
+
+
 NOTES = (N, "    - hello there\n", "    - hello there\n" * 6)
 FIRST_NOTE = "  6:7  info[example-duplicate]  The example 'hello there' appears more than once in 'greet'.\n"
 
