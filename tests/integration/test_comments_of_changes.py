@@ -432,3 +432,83 @@ def test_parameters_of_a_removed_policy_belong_to_no_other(repository: Repositor
 
     assert {part["change"] for part in judged.comparison["changed_components"]} <= {"removed"}
     assert not [one for one in judged.comparison["unseen_changes"] if one["parameter"]]
+
+
+# --- a data file that was deleted -------------------------------------------------------------------------------------
+
+RESPONSES = 'version: "3.1"\nresponses:\n  utter_greet:\n  - text: Good day.\n'
+SPLIT: dict[str, str | bytes] = {
+    D: "",
+    "domain/main.yml": str(WORKSHOP[D]).replace(
+        "  utter_greet:\n  - text: Good day, what does your bicycle lack?\n", ""
+    ),
+    "domain/greetings.yml": RESPONSES,
+}
+MORE_SENTENCES = 'version: "3.1"\nnlu:\n- intent: lend\n  examples: |\n    - lend me a pump\n    - lend me oil\n'
+LENT = edited(WORKSHOP, (D, "- rent\n", "- rent\n- lend\n"))
+DELETED: dict[str, tuple[dict[str, str | bytes], dict[str, str | bytes]]] = {
+    "all sentences": ({}, {N: ""}),
+    "all rules": ({}, {R: ""}),
+    "an intent's sentences": ({**LENT, "data/more.yml": MORE_SENTENCES}, {**LENT, "data/more.yml": ""}),
+    "responses": (SPLIT, {**SPLIT, "domain/greetings.yml": ""}),
+}
+
+
+@pytest.mark.parametrize("what", DELETED)
+def test_a_deleted_file_is_named_as_the_cause_of_what_it_breaks(
+    repository: Repository, what: str, golden: Golden
+) -> None:
+    base, change = DELETED[what]
+
+    judged = repository.judged(base, change)
+
+    (deleted,) = judged.comparison["deleted_files"]
+    assert judged.code == 1
+    assert f"- ⚠️ `{deleted['path']}` was deleted, with " in judged.comment
+    golden(judged.verdict["summary"])
+
+
+COPY = {"data/copy.yml": WORKSHOP[N]}
+KEPT: dict[str, tuple[dict[str, str | bytes], dict[str, str | bytes]]] = {
+    "a file that was moved": ({}, {N: "", "data/sentences.yml": WORKSHOP[N]}),
+    "a file that was split": (
+        {},
+        {
+            N: "",
+            "data/one.yml": str(WORKSHOP[N]).partition("- intent: repair")[0],
+            "data/two.yml": 'version: "3.1"\nnlu:\n- intent: repair'
+            + str(WORKSHOP[N]).partition("- intent: repair")[2],
+        },
+    ),
+    "a copy": (COPY, {"data/copy.yml": ""}),
+}
+
+
+@pytest.mark.parametrize("what", KEPT)
+def test_a_deleted_file_whose_data_are_elsewhere_is_no_news(repository: Repository, what: str) -> None:
+    base, change = KEPT[what]
+
+    judged = repository.judged(base, change)
+
+    assert judged.comparison["deleted_files"] == []
+    assert "was deleted" not in judged.comment
+
+
+# --- a threshold that is gone with what it is about -------------------------------------------------------------------
+
+UNSURE = str(WORKSHOP[C]).replace("policies:", "- name: FallbackClassifier\n  threshold: 0.99\npolicies:")
+LEARNT_INTENTS = UNSURE.replace("KeywordIntentClassifier", "DIETClassifier")
+CLASSIFIED: dict[str, tuple[str, bool]] = {
+    "as before": (LEARNT_INTENTS.replace("- name: FallbackClassifier\n  threshold: 0.99\n", ""), True),
+    "by nothing": (str(WORKSHOP[C]).replace("- name: KeywordIntentClassifier\n", ""), False),
+    "by nothing, with entities": (str(WORKSHOP[C]).replace("KeywordIntentClassifier", "CRFEntityExtractor"), False),
+}
+
+
+@pytest.mark.parametrize("how", CLASSIFIED)
+def test_what_no_component_classifies_is_not_taken_for_a_wrong_intent(repository: Repository, how: str) -> None:
+    after, is_taken = CLASSIFIED[how]
+
+    judged = repository.judged({C: LEARNT_INTENTS}, {C: after})
+
+    assert ("taken for a wrong intent" in judged.comment) is is_taken

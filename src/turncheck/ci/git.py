@@ -313,6 +313,16 @@ class Checkout(Struct, frozen=True, dict=True):
         numbers = (line.split("\t", 2)[:2] for line in counted.splitlines())
         return sum(int(number) for both in numbers for number in both if number.isdigit())
 
+    def deleted_files(self, commit: str, folder: Path) -> list[Path]:
+        """Return the files below a folder that a commit has and that are gone; not those that were only moved.
+
+        Raises:
+            GitError: the commit is not here.
+        """
+        how = ("--name-only", "-z", "--diff-filter=D", "--find-renames", "--ignore-submodules=all", "--no-ext-diff")
+        gone = self._output("diff", *how, commit, "--", str(folder.resolve())).split(b"\0")
+        return [self.top / os.fsdecode(name) for name in gone if name]
+
     def differing(self, commit: str) -> list[str]:
         """Return the paths of files that are not as in a commit: others, gone, new, or with another mode.
 

@@ -82,6 +82,21 @@ class ChangedPart(Part, frozen=True, kw_only=True):
     """How many words a synonym, lookup table or pattern lost, if it was changed."""
 
 
+class DeletedFile(Part, frozen=True, kw_only=True):
+    """A data file that the change deleted, with what was only there."""
+
+    path: str
+    """The file."""
+    sentences: int = 0
+    """How many training sentences are gone with it."""
+    blocks: int = 0
+    """How many stories and rules are."""
+    names: int = 0
+    """How many names are that it defined: of intents, responses and so on."""
+    broke: bool = False
+    """Whether errors in the data, or tests that are not run now, are due to it."""
+
+
 class CutIntent(Part, frozen=True, kw_only=True):
     """An intent that lost most of its training sentences, or so many that it is no longer judged."""
 

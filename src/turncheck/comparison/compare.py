@@ -36,6 +36,7 @@ from turncheck.comparison.changes import (
 from turncheck.comparison.chosen_rules import with_chosen
 from turncheck.comparison.consistent_tests import consistency_beside
 from turncheck.comparison.contradictions import at_their_causes, with_faults_by_cause
+from turncheck.comparison.deleted_files import deleted_files
 from turncheck.comparison.hidden import as_both_show, hidden_on
 from turncheck.comparison.losses import many_losses
 from turncheck.comparison.matching import removed_evaluations
@@ -95,7 +96,8 @@ def fallback_change(
         sentence = SimilarSentences(text=new.text, intent=new.expected.intent or "", location=new.location)
         if new.predicted.fallback and not old.predicted.fallback and old.correct and not new.unclear:
             lost.setdefault(sentence.intent, []).append(sentence)
-        if old.predicted.fallback and not new.predicted.fallback and new.misclassified and not old.unclear:
+        taken = not new.predicted.fallback and new.misclassified and new.predicted.intent
+        if old.predicted.fallback and taken and not old.unclear:
             newly_wrong.append(sentence)
     if not lost and not newly_wrong:
         return None
@@ -214,10 +216,12 @@ def compare(report: Report, baseline: model.Baseline) -> model.Comparison:
             head = _with_base_dependent(report, validation or UNSET, messages)
             used = _used(baseline, hidden_on(base, report).places, report.project.root)
             compared = _beside_quarantine(_compare(head, base, used), head, base, agreed=baseline.agreed)
+            errors = [finding for finding in compared.new_findings if finding.severity == "error"]
             return structs.replace(
                 compared,
                 settings_changed=(*baseline.settings_changed, *compared.settings_changed),
                 gone_assistants=baseline.gone,
+                deleted_files=deleted_files(base, head, baseline.deleted, errors),
                 changed_lines=UNSET if baseline.changed_lines is None else baseline.changed_lines,
                 validation=validation or UNSET,
                 messages=messages or UNSET,

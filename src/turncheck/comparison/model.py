@@ -53,6 +53,8 @@ class Present(Struct, frozen=True):
     """Whether what is measured is on the branch of its base, so that nobody has to agree to its quarantine."""
     changed_lines: int | None = None
     """How many lines of the project the change added and removed since ``commit``; ``None``: not known."""
+    deleted: tuple[str, ...] = ()
+    """The files of the project that the change deleted since ``commit``."""
     mended: tuple[Unread, ...] = ()
     """What the base could not show, and its report shows nevertheless: it was measured with that repaired."""
     doubtful: bool = False
@@ -317,6 +319,8 @@ class Comparison(Part, frozen=True, kw_only=True):
     tables and patterns that lost any of their words."""
     changed_components: tuple[changes.ChangedPart, ...] = ()
     """Components of the pipeline and policies that the engine runs otherwise than on the base."""
+    deleted_files: tuple[changes.DeletedFile, ...] = ()
+    """Data files that the change deleted, if something that they had is nowhere else."""
     cut_intents: tuple[changes.CutIntent, ...] = ()
     """Intents that lost most of their training sentences; those that are no longer judged first."""
     stripped: tuple[changes.StrippedIntent, ...] = ()

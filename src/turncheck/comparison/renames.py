@@ -25,6 +25,8 @@ KINDS: Final = ("intents", "entities", "slots", "responses", "actions", "forms",
 _MOST_NAMES: Final = 200
 """If more names of a kind than this are gone, it is a different project."""
 _WORDS: Final = re.compile(r"[^\W_]+")
+_PREFIX: Final = re.compile(r"(utter|action|validate)_(?=.)")
+"""What a name begins with because of its kind."""
 _COMMON: Final = 0.5
 """An intent was renamed if the Jaccard index of the old and the new one's training sentences is at least this."""
 
@@ -143,6 +145,7 @@ def _pairs(
     left_new = [name for name in new if name not in pairs.values()]
     for old in left_gone:
         near = [name for name in nearest(old, left_new, len(left_new)) if nearest(name, left_gone) == (old,)]
+        near = [name for name in near if not _says_less_than_half(old, name)]
         if len(near) == 1 and not _is_split(old, new):
             pairs[old] = near[0]
     return pairs
@@ -209,6 +212,12 @@ def _is_split(old: str, new: Iterable[str]) -> bool:
     """Whether several new names say what the old one says, and more: ``utter_greet_en`` and ``utter_greet_fr``."""
     words = _WORDS.findall(old)
     return sum(_in_order(words, _WORDS.findall(name)) for name in new) > 1
+
+
+def _says_less_than_half(one: str, other: str) -> bool:
+    """Whether one of two names has less than half the words of the other: ``utter_did_that_help``, ``utter_help``."""
+    numbers = [max(1, len(_WORDS.findall(_PREFIX.sub("", name)))) for name in (one, other)]
+    return 2 * min(numbers) < max(numbers)
 
 
 def _in_order(words: Sequence[str], among: Iterable[str]) -> bool:

@@ -191,6 +191,7 @@ def changes(lists: Lists, report: Report, compared: Comparison) -> Iterable[Neut
     changed = [change for change in compared.settings_changed if not change.is_asked]
     yield lists.listed("settings", _RULES_CHANGED, changed, entries.setting, unfolded=BUILT)
     engine = report.engine.name if report.engine else ""
+    yield lists.listed("deleted", "", compared.deleted_files, entries.deleted_file)
     yield lists.listed("unseen", "", compared.unseen_changes, partial(entries.unseen, engine))
     because = tests_because_of(compared)
     explained = [test for tests in because.values() for test in tests]

@@ -86,6 +86,7 @@ def render_console(
     printer.line()
     printer.gates()
     printer.line()
+    printer.under("deleted")
     printer.under("unseen")
     style = _STYLES["not judged" if verdict.reservation else verdict.outcome]
     paper.line(((verdict.in_words, style), (f": {printer.writer.line(document.headline)}", "")))

@@ -342,7 +342,7 @@ DEGRADATION: Final = (
     "skipped", "remarks", "findings", "unknown_found", "labels", "relabelled", "wrong", "removed", "components",
     "fallback", "stripped", "cut", "gone_tests", "collisions", "dropped", "mostly_wrong", "misunderstood",
     "misunderstood_cases", "failing_if_repaired", "unknown_failing", "failing", "errors", "gates", "worse", "unseen",
-    "metrics", "edited", "quarantined", "settings", "asked", "suppressions",
+    "deleted", "metrics", "edited", "quarantined", "settings", "asked", "suppressions",
 )  # fmt: skip
 """The order in which lists give up entries: details, what was wrong already, became right, became wrong, the gates; and
 last how the change alters what it is judged by."""

@@ -16,6 +16,7 @@ from turncheck.render.case_keys import key_of_sentence, key_of_test, key_of_text
 from turncheck.render.cause_entries import causes_of, causes_of_finding
 from turncheck.render.spans import PROSE_LIMIT, Code, Entry, Line, PlaceSpan, Prose, Said, at, line, listed
 from turncheck.render.strength_text import variant_line
+from turncheck.render.wording.changes import with_it
 from turncheck.render.wording.newly_judged import WHAT, details, outcome_in_words
 from turncheck.render.wording.repeats import runs_in_words
 from turncheck.render.wording.tests import HeldTest, quarantine_in_words, with_copy_count
@@ -349,6 +350,11 @@ def _unseen_component(change: changes.UnseenChange) -> Line:
     if change.change == "replaced":
         return line(Code(change.component), " took the place of ", Code(change.base))
     return line(Code(change.component), f" was {_DONE_TO_COMPONENT[change.change]} the configuration")
+
+
+def deleted_file(file: changes.DeletedFile) -> Entry:
+    """A data file that is gone, and what with it."""
+    return Entry(line(Code(file.path), f" was deleted{with_it(file)}"), sign="caution")
 
 
 def finding_gone(finding: changes.FindingChange) -> Entry:

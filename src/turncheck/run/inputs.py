@@ -68,6 +68,7 @@ class Inputs:
     projects: tuple[str, ...] = ()
     changed: Callable[[], ChangedLines] | None = None
     size: Callable[[str], int | None] | None = None
+    deleted: Callable[[str], tuple[str, ...]] | None = None
     cache: Cache | None = None
     at_commit: Callable[[str], AbstractContextManager[AtCommit]] | None = None
 
@@ -158,6 +159,18 @@ def number_of_changed_lines(settings: Settings, commit: str) -> int | None:
         return checkout.number_of_changed_lines(commit, places) if checkout is not None else None
     except GitError:
         return None
+
+
+def deleted_files(settings: Settings, commit: str) -> tuple[str, ...]:
+    """Return the files of a project that are deleted since a commit, and not only moved, as places name them."""
+    folder = Path(settings.project)
+    checkout = find_checkout(folder)
+    try:
+        deleted = checkout.deleted_files(commit, folder) if checkout is not None else ()
+    except GitError:
+        return ()
+    project = ProjectFolder(folder)
+    return tuple(project.name(path) for path in deleted)
 
 
 def touched_lines(change: LinesOfChange, path: Path) -> frozenset[int]:

@@ -30,7 +30,7 @@ from turncheck.run.base_projects import path_in_repository
 from turncheck.run.bot_of_base import ensure_token_is_sent_as_on_base
 from turncheck.run.find_baseline import SEARCHED, BaselineSearch, is_tracked
 from turncheck.run.folders import cache_of, ensure_apart_from_project
-from turncheck.run.inputs import Inputs, changed_lines, number_of_changed_lines
+from turncheck.run.inputs import Inputs, changed_lines, deleted_files, number_of_changed_lines
 from turncheck.run.named_baseline import read_baseline
 from turncheck.run.report_of import now
 from turncheck.settings.file import SettingsFile, read_settings_file
@@ -127,7 +127,8 @@ def prepare(
         html_url=host.results_url(settings.out, HTML_NAME),
     )
     size = partial(number_of_changed_lines, settings)
-    inputs = dataclasses.replace(inputs, changed=partial(changed_lines, settings, host), size=size)
+    deleted = partial(deleted_files, settings)
+    inputs = dataclasses.replace(inputs, changed=partial(changed_lines, settings, host), size=size, deleted=deleted)
     prepared = Prepared(settings, overrides, inputs, links, host, past)
     inputs = dataclasses.replace(inputs, at_commit=lambda commit: _search(prepared).at_commit(commit))
     return replace(prepared, inputs=inputs)

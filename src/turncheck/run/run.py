@@ -84,6 +84,8 @@ def run_and_conclude(
             report = structs.replace(report, stopped=INTERRUPTED)
     if isinstance(baseline, Present) and baseline.commit and inputs.size is not None:
         baseline = structs.replace(baseline, changed_lines=inputs.size(baseline.commit))
+    if isinstance(baseline, Present) and baseline.commit and inputs.deleted is not None:
+        baseline = structs.replace(baseline, deleted=inputs.deleted(baseline.commit))
     settings = inputs.settings
     return conclude(
         report, baseline, links, inputs.rules, flavour=settings.junit_flavour, formats=settings.output_format

@@ -76,6 +76,9 @@ def changed(base: Path, copy: Path, edits: Sequence[tuple[str, str]], files: Seq
         ([("utter_greet", "utter_say_hello_first")], [("responses", "utter_greet", "utter_say_hello_first")]),
         ([("utter_greet", "utter_welcome")], [("responses", "utter_greet", "utter_welcome")]),
         ([("utter_greet", "utter_greet_user"), ("Hello!", "Hi.")], [("responses", "utter_greet", "utter_greet_user")]),
+        ([("utter_greet", "utter_greet_again_at_night"), ("Hello!", "Hi.")], []),  # little of its name is the old one
+        ([("action_bake", "action_bake_one_for_me")], []),
+        ([("pizza_form", "hot_large_vegan_pizza_form"), ("- size", "- crust")], []),
         ([("utter_greet", "utter_welcome"), ("Hello!", "Hi.")], []),  # by name and content it is another one
         (
             [("utter_greet:", "utter_greet_en:\n  - text: Hi.\n  utter_greet_fr:"), ("utter_greet\n", "action_bake\n")],

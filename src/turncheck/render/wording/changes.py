@@ -8,6 +8,7 @@ from turncheck.comparison.changes import (
     SINGULAR,
     ChangedPart,
     CutIntent,
+    DeletedFile,
     FallbackChange,
     FindingChange,
     StrippedIntent,
@@ -53,6 +54,23 @@ def taken_away_in_words(report: Report, compared: Comparison, told: AbstractSet[
     if less and not changed:  # a consequence of what is named before it
         clauses.append(f"{count(less.number, 'sentence')} no longer understood")
     return clauses
+
+
+def with_it(file: DeletedFile) -> str:
+    """``, with 12 training sentences and 2 stories and rules``: what is gone with a deleted file."""
+    parts = [
+        *([count(file.sentences, "training sentence")] if file.sentences else []),
+        *([count(file.blocks, "story or rule", "stories and rules")] if file.blocks else []),
+    ]
+    parts = parts or [count(file.names, "name")]
+    return f", with {' and '.join(parts)}"
+
+
+def deleted_in_words(compared: Comparison) -> str:
+    """Say which deleted file broke something; empty if none did."""
+    files = [file for file in compared.deleted_files if file.broke]
+    more = f" and {count(len(files) - 1, 'more file')}" if len(files) > 1 else ""
+    return f"'{files[0].path}'{more} {'was' if len(files) == 1 else 'were'} deleted" if files else ""
 
 
 def all_stories_gone(report: Report, compared: Comparison) -> int:
