@@ -22,6 +22,7 @@ from turncheck.engines.embedded.nlu.plan import make_plan
 from turncheck.messages.errors import UserError
 from turncheck.messages.finding import NOWHERE
 from turncheck.process.screen import Console
+from turncheck.project.config import current
 from turncheck.project.model import Component, Config
 from turncheck.render.nlu_text import draw_curves
 from turncheck.settings.options import Settings
@@ -303,13 +304,28 @@ _COUNTS = ["WhitespaceTokenizer", "CountVectorsFeaturizer", "LogisticRegressionC
             *([], [], ["LanguageModelFeaturizer against CountVectorsFeaturizer"]),
         ),
         ([*_COUNTS, "KeywordIntentClassifier"], _COUNTS, ["KeywordIntentClassifier"], [], []),
+        # Names of older Rasas, which also templates have.
+        (
+            *([*_COUNTS[:2], "EmbeddingIntentClassifier"], _COUNTS),
+            *(["CountVectorsFeaturizer", "LogisticRegressionClassifier"], ["EmbeddingIntentClassifier"], []),
+        ),
+        (
+            *([*_COUNTS[:2], "intent_classifier_tensorflow_embedding"], _COUNTS),
+            *(["CountVectorsFeaturizer", "LogisticRegressionClassifier"], ["intent_classifier_tensorflow_embedding"]),
+            [],
+        ),
+        (
+            *(["tokenizer_spacy", *_COUNTS[1:]], _COUNTS),
+            *([], [], ["tokenizer_spacy against WhitespaceTokenizer"]),
+        ),
     ],
 )
 def test_a_stand_in_is_not_called_judged(
     one: list[str], other: list[str], judged: list[str], by_stand_ins: list[str], not_judged: list[str]
 ) -> None:
     def read(names: list[str]) -> Config:
-        return Config(pipeline=tuple(Component(name, _MODEL if name == "SpacyNLP" else {}, NOWHERE) for name in names))
+        written = (Component(name, _MODEL if name == "SpacyNLP" else {}, NOWHERE) for name in names)
+        return Config(pipeline=tuple(map(current, written)))
 
     pipelines = {"one": read(one), "other": read(other)}
     configured = {name: configured_components(config, rasa=3) or () for name, config in pipelines.items()}

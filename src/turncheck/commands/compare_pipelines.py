@@ -136,7 +136,7 @@ def _difference(
 def _run_differently(
     config: Config, other: Config, of_one: Configured, of_other: Configured
 ) -> Iterator[tuple[str, str]]:
-    """Yield what the engine runs differently, in words, and the name of its component."""
+    """Yield what the engine runs differently, in words, and the name of its component, as it is written."""
     if config.language != other.language:
         yield "language", ""
     before, after = _pairs(config, of_one), _pairs(other, of_other)
@@ -149,7 +149,7 @@ def _run_differently(
         same = run_the_same([pair[1] for pair in before[first:end]], [pair[1] for pair in after[start:stop]])
         known = {id(component) for both in same for component in both}
         yield from (
-            (pair[0].name, pair[0].name)
+            (pair[0].written, pair[0].written)
             for pair in (*before[first:end], *after[start:stop])
             if pair[1].runs is not None and id(pair[1]) not in known
         )
@@ -158,7 +158,7 @@ def _run_differently(
 def _of_component(left: _Pair, right: _Pair) -> Iterator[tuple[str, str]]:
     if left[1].runs == right[1].runs:
         return
-    name = left[0].name
+    name = left[0].written
     if left[1].runs is None or right[1].runs is None:
         yield name, name
         return
