@@ -542,3 +542,33 @@ def test_a_fault_of_a_kind_that_is_repaired_elsewhere_is_new(repository: Reposit
     judged = repository.judged({"domain.yml": written + TWICE["first"]}, {"domain.yml": elsewhere})
 
     assert judged.new_errors == ["yaml-duplicate-key"]
+
+
+MISSPELT = "- intent: keep\n  examplse: |\n    - I keep it\n"
+ODD = "- rule: keep\n  stesp:\n  - intent: lend\n  - action: utter_lend\n"
+UNTITLED = "- story: keeping\n  stesp:\n  - intent: lend\n  - action: utter_lend\n"
+HEADS = {"nlu": 'version: "3.1"\nnlu:\n', "rules": 'version: "3.1"\nrules:\n', "stories": 'version: "3.1"\nstories:\n'}
+TAKEN: dict[str, tuple[Files, Files]] = {
+    "sentences": ({"data/nlu.yml": NLU + MISSPELT}, {"data/more.yml": HEADS["nlu"] + MISSPELT}),
+    "a rule": ({"data/rules.yml": RULES + ODD}, {"data/more.yml": HEADS["rules"] + ODD}),
+    "a test": ({"tests/test_stories.yml": TESTS + UNTITLED}, {"tests/test_more.yml": HEADS["stories"] + UNTITLED}),
+}
+
+
+@pytest.mark.parametrize("what", TAKEN)
+def test_a_fault_that_is_taken_to_another_file_with_its_lines_is_old(repository: Repository, what: str) -> None:
+    base, change = TAKEN[what]
+
+    judged = repository.judged(base, change)
+
+    assert (judged.new_errors, judged.repaired) == ([], [])
+    assert judged.code == 1  # it still cannot be run
+
+
+def test_a_fault_in_another_file_that_has_not_its_lines_is_new(repository: Repository) -> None:
+    anew = HEADS["nlu"] + MISSPELT.replace("keep", "give")
+
+    judged = repository.judged({"data/nlu.yml": NLU + MISSPELT}, {"data/more.yml": anew})
+
+    assert judged.new_errors == ["schema-violation"]
+    assert judged.repaired == ["data/nlu.yml"]

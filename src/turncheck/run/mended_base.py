@@ -240,6 +240,7 @@ class _Mending:
         self._left_bytes = _MOST_READ
         self._of_head = of_head
         self._faults_of_head = _counted(of_head, self._other_root) + _counted(self._rewritten(), self._root)
+        self._faults_of_head += Counter(self._moved())
 
     def mended(self) -> Repair:
         at_first = _identified(self._at_first, self._root)
@@ -262,6 +263,13 @@ class _Mending:
             for one in self._at_first:
                 if one.location.path == path and (*_key(one), counterparts.get(one.location.line or 0)) in there:
                     yield one
+
+    def _moved(self) -> Iterator[_Fault]:
+        """Faults of the base whose lines the change took to another file, with the same fault: nor are they."""
+        here = Counter(_identified(self._at_first, self._root)) - self._faults_of_head
+        there = _counted(self._of_head, self._other_root) - Counter(_identified(self._at_first, self._root))
+        elsewhere = Counter(fault[1:] for fault in there.elements() if fault[-1])
+        return (fault for fault in here.elements() if _taken(elsewhere, fault[1:]))
 
     def trained(self) -> Repair:
         paths = [self._config, *(one.location.path for one in self._at_first)]
