@@ -144,6 +144,7 @@ bench: $(VENV)/.test
 	$(BIN)/python benchmarks/cross_validation.py
 	$(BIN)/python benchmarks/dialogue.py
 	$(BIN)/python benchmarks/base.py
+	$(BIN)/python benchmarks/sentence_added.py
 	$(BIN)/python benchmarks/causes.py
 	$(BIN)/python benchmarks/kore.py
 	$(BIN)/python benchmarks/strength.py

@@ -106,23 +106,23 @@ def turns(intents: Sequence[str]) -> list[str]:
     return [step for intent in intents for step in (f"intent: {intent}", f"action: utter_{intent}")]
 
 
-def sentences_of(number: int) -> dict[str, list[str]]:
-    """Return five different sentences for each of so many intents."""
+def sentences_of(number: int, each: int = LENGTH) -> dict[str, list[str]]:
+    """Return different sentences, five or so many, for each of so many intents."""
     chance = Random(number)
     words = ["".join(chance.choice("aeioubdfgklmnprst") for _ in range(chance.randint(2, 8))) for _ in range(3_000)]
     sentences = {}
     for topic in range(number):
         own = chance.sample(words, 3)
         drawn = [
-            chance.sample(own, chance.randint(1, 2)) + chance.sample(words, chance.randint(1, 4)) for _ in range(LENGTH)
+            chance.sample(own, chance.randint(1, 2)) + chance.sample(words, chance.randint(1, 4)) for _ in range(each)
         ]
         sentences[f"topic_{topic}"] = [" ".join(one) for one in drawn]
     return sentences
 
 
-def many_intents(folder: Path, number: int) -> None:
+def many_intents(folder: Path, number: int, each: int = LENGTH) -> None:
     """So many intents, none of them in a story but the first."""
-    sentences = sentences_of(number)
+    sentences = sentences_of(number, each)
     write_project(folder, sentences, [turns([next(iter(sentences))])])
 
 
