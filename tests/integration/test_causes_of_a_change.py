@@ -222,6 +222,7 @@ def test_the_part_is_found_among_harmless_edits(
     assert causes(outcome) == {test: [cause]}
     assert cause[1] in outcome.verdict.summary
     assert "possibly" not in outcome.verdict.summary
+    assert all(item.covered for item in outcome.comparison.changed_items if item.name == cause[1])
 
 
 def test_two_that_only_do_it_together_are_both_named(judged: Callable[..., Outcome]) -> None:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from turncheck.comparison.changes import CaseChange, ChangedCases, FindingChange
-    from turncheck.comparison.model import Comparison
+    from turncheck.comparison.model import ChangedItem, Comparison
     from turncheck.report.causes import Asked, Cause, Causes
     from turncheck.report.model import Report
 
@@ -28,6 +28,17 @@ _CASES: Final[Mapping[Asked, str]] = {
     "responses": "responses",
 }
 """What has the cases of each kind in a comparison."""
+
+
+def reached_by_proof(items: tuple[ChangedItem, ...], head: Report, base: Report) -> tuple[ChangedItem, ...]:
+    """Return the items; one that is proved to be the cause of a test is reached by it, if not followed to its end."""
+    found = head.causes
+    if isinstance(found, UnsetType) or found.base != base.source.commit:
+        return items
+    proved = {(cause.kind, cause.name) for test in found.tests for cause in test.causes if cause.proved}
+    return tuple(
+        msgspec.structs.replace(item, covered=True) if (item.kind, item.name) in proved else item for item in items
+    )
 
 
 def with_causes(comparison: Comparison, head: Report, base: Report) -> Comparison:

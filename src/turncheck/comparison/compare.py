@@ -21,7 +21,7 @@ from turncheck.comparison.cases import (
     response_cases,
     story_cases,
 )
-from turncheck.comparison.causes import with_causes
+from turncheck.comparison.causes import reached_by_proof, with_causes
 from turncheck.comparison.changes import (
     ASKED,
     CaseChange,
@@ -325,6 +325,7 @@ def _compare(head: Report, base: Report, used: model.BaselineUsed) -> model.Comp
     renamed = renamed_names(seen_base, seen)
     with_blocks = renamed_on_both(seen_base, seen, renamed)
     items = explanations.relocated_to_first_change(explanations.changed_items(seen_base, seen, with_blocks), base, head)
+    items = reached_by_proof(items, head, base)
     end_to_end = matching.match_tests(end_to_end_cases(base, all_there=True), end_to_end_cases(head, all_there=True))
     batch = matching.match_sentences(batch_cases(base), batch_cases(head))
     tests: dict[Evaluation, matching.Matched] = {
