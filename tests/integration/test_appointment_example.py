@@ -61,3 +61,21 @@ def test_a_test_that_is_gone_and_a_condition_that_was_turned(assistant: Path, go
     assert code == 1
     assert [finding["code"] for finding in comparison["new_findings"]] == ["flow-condition-turned"]
     golden(str(verdict["summary"]))
+
+
+@pytest.mark.parametrize("line", ["  opening_hours:", "flows:", "    steps:"])
+def test_flows_of_a_file_that_cannot_be_read_are_not_removed(assistant: Path, line: str) -> None:
+    change(assistant, "data/flows.yml", f"{line}\n", f"{line} [\n")
+    code, _ = run(assistant, "--base", "HEAD")
+    results = assistant.parent / "results"
+    unread = json.loads((results / "report.json").read_text("utf-8"))["unread"]
+    assert code == 1
+    assert {(one["location"]["path"], one["part"]) for one in unread} == {("data/flows.yml", "flows")}
+    assert "was at" not in (results / "comment.md").read_text("utf-8")
+
+
+def test_steps_that_no_test_reaches_are_named_one_by_one(assistant: Path) -> None:
+    change(assistant, "data/flows.yml", "utter_opening_hours", "utter_opening_hours\n      - action: utter_sorry")
+    run(assistant, "--base", "HEAD")
+    comment = (assistant.parent / "results" / "comment.md").read_text("utf-8")
+    assert "`opening_hours: action utter_sorry` · `data/flows.yml:49`" in comment

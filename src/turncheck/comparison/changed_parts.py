@@ -354,8 +354,8 @@ def _names(report: Report, kind: str) -> dict[str, Location]:
     return dict(sorted(names.items()))
 
 
-_NAMED_ELSEWHERE: Final = frozenset({"intents", "entities"})
-"""Kinds whose new and removed names the comparison lists anyway."""
+_NAMED_ELSEWHERE: Final = frozenset({"intents", "entities", "flow_steps"})
+"""Kinds whose new and removed names the comparison lists anyway; a flow that lost a step is one that changed."""
 
 
 def removed_items(base: Report, head: Report, renamed: Iterable[Renamed]) -> tuple[ChangedPart, ...]:

@@ -51,6 +51,7 @@ SINGULAR: Final = {
     "slots": "slot",
     "forms": "form",
     "flows": "flow",
+    "flow_steps": "step of a flow",
     "stories": "story",
     "rules": "rule",
     "synonyms": "synonym",

@@ -17,7 +17,7 @@ from turncheck.messages.finding import Location
 from turncheck.report import model
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
 
 _MOST_REASONS: Final = 3
@@ -299,7 +299,23 @@ def changed_items(base: model.Report, head: model.Report, renamed: Sequence[Rena
                             covered=item.covered,
                         )
                     )
-    return tuple(items)
+    return tuple(item for item in items if not _is_told_by_steps(item, items) and not _is_renamed(item, base, renamed))
+
+
+def _is_told_by_steps(item: ChangedItem, items: Iterable[ChangedItem]) -> bool:
+    """Whether an item is a flow of which some changed steps are listed."""
+    steps = (one.name for one in items if one.kind == "flow_steps") if item.kind == "flows" else ()
+    return any(name.startswith(f"{item.name}: ") for name in steps)
+
+
+def _is_renamed(item: ChangedItem, base: model.Report, renamed: Iterable[Renamed]) -> bool:
+    """Whether an item is a step that only says, asks or runs what has another name now."""
+    if item.kind != "flow_steps":
+        return False
+    flow, _, what = item.name.partition(": ")
+    names = {one.new: one.old for one in renamed}
+    old = f"{names.get(flow, flow)}: {' '.join(names.get(word, word) for word in what.split(' '))}"
+    return old != item.name and any(one.name == old for one in base.coverage[item.kind].items)
 
 
 def _contents_called_otherwise(kind: str, base: model.Report, head: model.Report) -> Counter[str]:

@@ -24,7 +24,8 @@ _PARTS_OF: Final[Mapping[str, frozenset[str]]] = {
     "responses": frozenset({"domain", "responses"}),
     "slots": frozenset({"domain"}),
     "forms": frozenset({"domain"}),
-    "flows": frozenset({"stories"}),
+    "flows": frozenset({"flows", "stories"}),
+    "flow_steps": frozenset({"flows", "stories"}),
     "stories": frozenset({"stories"}),
     "rules": frozenset({"stories"}),
 }

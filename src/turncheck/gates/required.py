@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 Why = Literal[
     "broke off", "faults",
-    "not asked for tests", "tested", "files checked", "nothing tested", "all in quarantine", "stopped",
+    "not asked for tests", "tested", "files checked", "only files", "nothing tested", "all in quarantine", "stopped",
     "left out", "ran", "fault", "skipped",
 ]  # fmt: skip
 """Why such a gate ended as it did."""
@@ -66,30 +66,30 @@ def judge_anything_tested(gate: Gate, judging: Judging) -> Iterator[JudgedGate]:
     if faults := faults_of(report):  # once they are fixed, something is tested
         yield judged("failed", "nothing tested", causes=causes_of(faults))
         return
-    if all_there and consistency_of(report) is not None and report.stopped is None and is_nothing_run(report):
-        yield judged("passed", "files checked")
+    skipped = _causes_of_skipped(report)
+    if consistency_of(report) is not None and report.stopped is None and is_nothing_run(report):
+        yield judged("passed", "files checked") if all_there else judged("failed", "only files", causes=skipped)
         return
     unclear = [*(cause for tally in found for cause in tally.unclear), *unclear_sentences(report)]
     if unclear and report.stopped is not None:  # they were run, and not to their end
         yield judged("not judged", "stopped")
         return
-    causes: list[Cause] = [
-        FaultOf(reason, skipped=tuple(one.evaluation for one in skipped), location=skipped[0].location)
-        for reason, skipped in _skipped_by_reason(report).items()
-    ]
     unanswered = list(unanswered_sentences(report))
-    causes += [*(cause for tally in found for cause in tally.not_run), *unclear, *unanswered]
+    causes = (*skipped, *(cause for tally in found for cause in tally.not_run), *unclear, *unanswered)
     ran = bool(report.nlu and report.nlu.examples) or any(tally.ran for tally in found)
     all_held = ran and not unclear and not unanswered
-    yield judged("failed", "all in quarantine" if all_held else "nothing tested", causes=tuple(causes))
+    yield judged("failed", "all in quarantine" if all_held else "nothing tested", causes=causes)
 
 
-def _skipped_by_reason(report: Report) -> dict[str, list[Skipped]]:
+def _causes_of_skipped(report: Report) -> tuple[Cause, ...]:
     """What did not run, by its reason."""
     found: dict[str, list[Skipped]] = {}
     for skipped in report.skipped_to_report:
         found.setdefault(skipped.reason, []).append(skipped)
-    return found
+    return tuple(
+        FaultOf(reason, skipped=tuple(one.evaluation for one in skipped), location=skipped[0].location)
+        for reason, skipped in found.items()
+    )
 
 
 def _judged_sentences(report: Report) -> int:

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 Why = Literal[
     "failed", "new", "no tests", "not run", "hidden on base", "unclear", "passed", "nothing new",
-    "no base", "stopped", "gone", "base faults", "ancestor", "accepted", "all there",
+    "no base", "stopped", "gone", "base faults", "ancestor", "accepted", "all there", "all run there",
 ]  # fmt: skip
 """Why such a gate ended as it did."""
 
@@ -181,6 +181,8 @@ def _judge_gone(gate: Gate, judging: Judging) -> JudgedGate:
         return JudgedGate(gate, "not judged", "base faults", tuple(LostEvaluation(one, True) for one in unknown))
     if comparison.baseline.way == "ancestor":
         return JudgedGate(gate, "not judged", "ancestor")
+    if not isinstance(comparison.consistency, UnsetType) and comparison.consistency.gone:
+        return JudgedGate(gate, "passed", "all run there")
     lost = bool(comparison.lost) or any(cases.gone or cases.not_run for _, cases in tests_of(comparison))
     return JudgedGate(gate, "passed", "accepted" if lost else "all there")
 

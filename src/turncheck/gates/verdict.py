@@ -99,7 +99,13 @@ def with_consequences(results: Iterable[JudgedGate]) -> tuple[JudgedGate, ...]:
         causes = [_keys(cause) for cause in result.causes] if result.fails else []
         before = [next((named[key] for key in keys if key in named), None) for keys in causes]
         first = before[0] if before else None
-        if first and all(before) and (result.metric is None or all(by and _is_about_faults(by) for by in before)):
+        counts = result.gate.subject == "consistency"  # how many of the tests, which no other gate says
+        if (
+            first
+            and all(before)
+            and not counts
+            and (result.metric is None or all(by and _is_about_faults(by) for by in before))
+        ):
             marked.append(replace(result, follows=first.name))
         else:
             own = tuple(

@@ -48,7 +48,10 @@ class FlowCondition(Part, frozen=True, kw_only=True):
 
 
 class FlowSteps(Part, frozen=True, kw_only=True):
-    """How many steps of a flow the tests name: by the response, question, action or flow of the step."""
+    """How many steps of a flow the tests name: by the response, question, action, slot or flow of the step.
+
+    A step that nobody sees is named with one that follows. One by one they are in `coverage`, as `flow_steps`.
+    """
 
     flow: str
     """The flow."""

@@ -367,13 +367,15 @@ class Unread(Part, frozen=True, kw_only=True):
     code: str
     """The code of the finding that says why."""
     part: str
-    """What it is a part of: ``domain``, ``nlu``, ``responses``, ``stories``, ``sentences`` (of stories), ``config``,
-    ``pipeline``, ``endpoints``, ``tests``."""
+    """What it is a part of: ``domain``, ``nlu``, ``responses``, ``stories``, ``sentences`` (of stories), ``flows``,
+    ``config``, ``pipeline``, ``endpoints``, ``tests``."""
 
 
 # --- coverage --------------------------------------------------------------------------------------------------------
 
-COVERAGE_KINDS: Final = ("intents", "entities", "actions", "responses", "slots", "forms", "flows", "stories", "rules")
+COVERAGE_KINDS: Final = (
+    *("intents", "entities", "actions", "responses", "slots", "forms", "flows", "flow_steps", "stories", "rules"),
+)
 
 
 class StepDigest(Part, frozen=True, kw_only=True):

@@ -11,8 +11,7 @@ import hashlib
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Final, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
 
 from msgspec import UNSET, Struct, UnsetType, structs
 from msgspec.structs import replace
@@ -199,11 +198,11 @@ def coverage_by_tests(  # noqa: PLR0917 - all that reaches something
     core: model.Core | None,
     e2e: model.EndToEnd | None,
     batch: Batch | None,
-    named: Mapping[str, Sequence[str]] = MappingProxyType({}),
+    checked: CheckedTests | None = None,
 ) -> dict[str, model.KindCoverage]:
     """Which parts of the project its tests reach: stories and sentences as written, conversations as they ran.
 
-    ``named``: what cases name that did not run, by kind, if that is known.
+    ``checked``: what is known of cases that did not run, if anything.
 
     The training sentences of an assistant whose files name all that users may mean are tests as well, as they are on
     its platform.
@@ -219,9 +218,14 @@ def coverage_by_tests(  # noqa: PLR0917 - all that reaches something
         reached |= coverage.reached_by_examples(tests.nlu.examples)
     if e2e:
         reached |= coverage.reached_by_conversations(e2e.exercised)
-    elif named:
-        reached |= coverage.reached_by_conversations(named)
+    elif checked is not None:
+        reached |= coverage.reached_by_conversations(checked.exercised)
     found = coverage.coverage(project, reached, code_of_actions(project.root))
+    if checked is not None:
+        steps = checked.steps(e2e.exercised if e2e else None)
+        items = [coverage.coverage_item(*step, is_telling=False) for step in steps]
+        found["flow_steps"] = coverage.kind_coverage(items)
+        found = {kind: found[kind] for kind in model.COVERAGE_KINDS if kind in found}
     if reached != coverage.Reached():
         return found
     # What a change removes or edits is known without any test; how much is reached then says nothing.
@@ -238,6 +242,12 @@ class CheckedTests(Protocol):
     @property
     def exercised(self) -> Mapping[str, Sequence[str]]:
         """What the tests name, by kind."""
+
+    def steps(self, walked: Mapping[str, Sequence[str]] | None) -> Iterable[tuple[str, Location, Any, bool]]:
+        """Return the steps of dialogues with name, place and content, and whether conversations walked each.
+
+        Without conversations: whether a test names it.
+        """
 
 
 class ConsistencyModule(Protocol):
@@ -393,7 +403,7 @@ def _report(inputs: Inputs, project: Project, tests: Tests, run: RunInProgress, 
         source=inputs.source,
         engine=run.engines.info(measured=run.measured_engine),
         **sections,
-        coverage=coverage_by_tests(project, tests, nlu, core, e2e, batch, {} if checked is None else checked.exercised),
+        coverage=coverage_by_tests(project, tests, nlu, core, e2e, batch, checked),
         consistency=UNSET if checked is None else checked.consistency,
         training=() if nlu or not (core or e2e) else training_sentences(project),
         word_lists=word_lists(project.nlu),

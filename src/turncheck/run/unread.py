@@ -17,10 +17,12 @@ if TYPE_CHECKING:
     from turncheck.messages.finding import Finding
     from turncheck.process.environment import FileVariables
     from turncheck.project.model import Project
+    from turncheck.project.project_file import ProjectFile
     from turncheck.run.reading import Tests
     from turncheck.settings.options import Settings
 
 _TESTS: Final = "tests"
+_FLOWS: Final = "flows"
 _NO_LOSS: Final = "file-without-data"
 
 
@@ -46,12 +48,19 @@ def unchecked_of(project: Project) -> tuple[str, ...]:
     return tuple(sorted(code for code, check in CHECKS.items() if not missing.isdisjoint(check.needs)))
 
 
+def _may_have_flows(file: ProjectFile) -> bool:
+    """Whether a file cannot be read and has flows, or nobody knows what it has."""
+    return file.mapping is None and not file.has_nlu and not file.has_stories
+
+
 def _faults(project: Project, tests: Tests, of_cases: Iterable[Finding]) -> Iterator[tuple[str, Finding]]:
     yield from all_unreadable(project)
     roles = {file.path: file.role for file in project.files if file.role in {"domain", "config"}}
     for finding in project.findings:  # also of an older Rasa, for which the schemas of these files do not count
         if finding.severity == "error" and finding.code.startswith("yaml-") and finding.location.path in roles:
             yield roles[finding.location.path], finding
+    in_flows = {file.path for file in project.files if file.role == "data" and _may_have_flows(file)}
+    yield from ((_FLOWS, one) for one in project.findings if one.severity == "error" and one.location.path in in_flows)
     for finding in (*tests.findings, *of_cases):
         is_closed = finding.code.startswith(("file-", "yaml-")) and finding.code != _NO_LOSS
         if finding.severity == "error" or is_closed:

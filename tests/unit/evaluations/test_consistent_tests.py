@@ -122,11 +122,28 @@ def test_a_condition_that_was_turned_around_is_a_warning(golden: Golden) -> None
     golden(found[0].message)
 
 
-def test_files_never_replace_an_evaluation_that_the_base_ran() -> None:
+def test_files_never_replace_an_evaluation_that_the_base_ran(golden: Golden) -> None:
     base = with_changes(report(cases=(case("orders"),)), consistency=checked().consistency)
     verdict = judged(checked(), base_of(base))
     assert outcomes(verdict)["something-was-tested"] == "failed"
     assert verdict.outcome == "failed"
+    golden(next(gate.in_words for gate in verdict.gates if gate.name == "something-was-tested"))
+
+
+def test_all_there_is_only_said_of_tests_that_ran(golden: Golden) -> None:
+    settings = GateSettings(fail_on=("new-failures",))
+    there, gone = checked(), checked(tests=TESTS[:1])
+    for head in (there, gone):
+        verdict = judged(head, base_of(checked()), fail_on=settings.fail_on)
+        golden(next(gate.in_words for gate in verdict.gates if gate.name == "gone-tests"))
+
+
+def test_how_many_tests_cannot_pass_is_said_also_where_the_error_is_named() -> None:
+    for base in (None, base_of(checked())):
+        verdict = judged(checked(WRONG), base, fail_on=None if base is None else ("new-errors", "new-failures"))
+        gates = {gate.name: gate for gate in verdict.gates}
+        assert not gates["consistent-tests"].follows
+        assert gates["consistent-tests"].reason in verdict.summary or base is not None
 
 
 def test_other_assistants_have_no_such_gate() -> None:

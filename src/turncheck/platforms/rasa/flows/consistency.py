@@ -9,15 +9,16 @@ from turncheck.platforms.rasa.flows.conditions import Parsed, written
 from turncheck.platforms.rasa.flows.du_commands import read_command
 from turncheck.platforms.rasa.flows.facts import FlowFacts
 from turncheck.platforms.rasa.flows.payloads import read_payload
+from turncheck.platforms.rasa.flows.reached import ReachedStep, keys_of, named_steps, walked_steps
 from turncheck.platforms.rasa.flows.tests import lacking
 from turncheck.project.e2e.model import FlowsAsserted, MessageAsserted
 from turncheck.report.consistency import CheckedTest, Consistency, FlowCondition, FlowSteps, InconsistentTest
 from turncheck.validation.facts import ProjectTests, gather
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from turncheck.platforms.rasa.flows.model import Condition, Flow, Step
+    from turncheck.platforms.rasa.flows.model import Condition, Flow
     from turncheck.project.e2e.model import Assertion, E2ECase
     from turncheck.project.model import Project
 
@@ -36,7 +37,7 @@ class Checked:
         flows = {name for kind, name in self._named if kind == "flow"}
         owners: dict[tuple[str, str], set[str]] = {}
         for flow, step in self._facts.steps():
-            for key in _keys(step):
+            for key in keys_of(step):
                 owners.setdefault(key, set()).add(flow.name)
         for key in self._named:
             if len(owner := owners.get(key, set())) == 1:
@@ -44,6 +45,11 @@ class Checked:
         kinds = {"responses": "response", "actions": "action", "slots": "slot"}
         found = {kind: sorted(name for of, name in self._named if of == one) for kind, one in kinds.items()}
         return {**found, "flows": sorted(flows)}
+
+    def steps(self, walked: Mapping[str, Sequence[str]] | None) -> Iterator[ReachedStep]:
+        """Yield the steps of all flows: whether conversations walked them, or, if none ran, the tests name them."""
+        flows = self._facts.flows.values()
+        return named_steps(flows, self._named) if walked is None else walked_steps(flows, walked)
 
     @property
     def consistency(self) -> Consistency:
@@ -83,9 +89,8 @@ class Checked:
 
     def _of_flows(self) -> Iterator[FlowSteps]:
         for flow in self._facts.flows.values():
-            steps = [step for step in flow.all_steps if _keys(step)]
-            named = sum(any(key in self._named for key in _keys(step)) for step in steps)
-            yield FlowSteps(flow=flow.name, location=flow.location, steps=len(steps), named=named)
+            reached = [step.covered for step in named_steps([flow], self._named)]
+            yield FlowSteps(flow=flow.name, location=flow.location, steps=len(reached), named=sum(reached))
 
 
 def checked(project: Project, cases: Sequence[E2ECase]) -> Checked | None:
@@ -111,19 +116,6 @@ def _leading(flow: Flow) -> Iterator[tuple[Condition, str]]:
         for rejection in step.rejections:
             if rejection.condition is not None:
                 yield rejection.condition, f"rejection {rejection.utter.name if rejection.utter is not None else ''}"
-
-
-def _keys(step: Step) -> tuple[tuple[str, str], ...]:
-    """What a test may name of a step; nothing for steps that nobody sees."""
-    if step.name is None:
-        return ()
-    name = step.name.name
-    if step.kind == "collect":
-        asked = step.utter.name if step.utter is not None else f"utter_ask_{name}"
-        return ("response", asked), ("slot", name)
-    if step.kind == "action":
-        return (("response", name), ("action", name))
-    return (("flow", name),) if step.kind in {"link", "call"} else ()
 
 
 def _named_by(cases: Iterable[E2ECase]) -> frozenset[tuple[str, str]]:

@@ -12,6 +12,7 @@ from turncheck.gates.judged import NoFigure
 from turncheck.messages.phrasing import count, first_line, on_one_line
 from turncheck.render.wording import tests as wording
 from turncheck.render.wording.figures import few
+from turncheck.render.wording.reasons.consistency import consistent_in_words
 from turncheck.render.wording.reasons.context import STOPPED, Context, not_run
 
 if TYPE_CHECKING:
@@ -80,6 +81,7 @@ REASONS: Final[Reasons] = {
     "faults": lambda _, context: wording.faults_in_words(faults_of(context.report)),
     "not asked for tests": _without_tests,
     "files checked": "flows and tests were checked against each other; no conversation was run",
+    "only files": lambda _, context: f"the base ran tests, here only files: {consistent_in_words(context.report)}",
     "tested": lambda _, context: _tested(context.report),
     "nothing tested": lambda _, context: _nothing_tested(context.report),
     "all in quarantine": "every test that ran is in quarantine, so nothing was tested",

@@ -227,4 +227,5 @@ REASONS: Final[Reasons] = {
     "ancestor": "the base itself was not measured, but an ancestor: which tests came after that is not known",
     "accepted": "what is gone was accepted by `accept-gone`",
     "all there": "all tests of the base are there",
+    "all run there": "all tests that the base ran are there; `consistent-tests` judges the others",
 }
