@@ -210,9 +210,10 @@ def _drop(
     difference = shared.delta if shared else delta.delta or 0.0
     drop = difference if delta.better == "lower" else -difference
     base = (shared.base if shared else delta.base) or 0.0
-    too_far = drop > rule.largest(base) + _ROUNDING and not (rule.significant and delta.judgement == "noise")
+    largest = rule.largest(base) + _ROUNDING
+    too_far = drop > largest and not (rule.significant and delta.judgement == "noise")
     unclear = unclear_tests(report) if rule.name == _PASSED else ()
-    if too_far and drop - len(unclear) <= rule.limit + _ROUNDING:
+    if too_far and unclear and drop - len(unclear) <= largest:
         return judged("not judged", "unclear", causes=unclear)
     causes = _became_worse(comparison, rule.name) if too_far else ()
     facts = (Drop(rule, delta),)

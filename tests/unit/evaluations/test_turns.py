@@ -169,6 +169,23 @@ def test_a_rise_may_be_given_in_percent_and_counts_only_if_it_is_more_than_chanc
     assert (third.largest(0.8), third.significant) == (0.02, False)
 
 
+@pytest.mark.parametrize(("limit", "outcome"), [("10%", "failed"), ("29%", "failed"), ("40%", "passed")])
+@pytest.mark.parametrize("name", [P50, "tokens.in", "cost"])
+def test_a_rise_is_held_against_the_percentage_of_what_the_base_has(name: str, limit: str, outcome: str) -> None:
+    """Also where the rise is smaller than the percentage as a number, as one of a cost below a cent is."""
+
+    def side(times: float) -> Report:
+        turn = MeasuredTurn(ms=0.2 * times, tokens_in=round(100 * times), cost=0.0005 * times)
+        there = (MeasuredTurn(ms=0.2, tokens_in=100, cost=0.0005),)
+        runs = [MeasuredRun(turns=(turn,), base=there)] * 2
+        return of(*(case(f"{one}", *runs) for one in range(12)))
+
+    now, before = side(1.3), side(1.0)
+    gates = judge_gates(now, compare(now, Present(before, "file")), GateSettings(max_regression=(f"{name}: {limit}",)))
+
+    assert [gate.outcome for gate in gates if gate.metric == name] == [outcome]
+
+
 def test_a_few_of_the_simulated_runs() -> None:
     """A few of what `python tools/simulate_turns.py` prints."""
     assert simulated(Situation("", 50), 60, 7)["either milliseconds"] <= 3 / 60
