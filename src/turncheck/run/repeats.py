@@ -43,7 +43,7 @@ from turncheck.run.assistant import asked_at_base, is_same_bot, opened_engine
 from turncheck.run.reading import read_configured, read_tests
 from turncheck.settings.engines import ENGINES
 from turncheck.settings.gates import gate_settings
-from turncheck.settings.repeats import AUTO, MOST_RUNS, ONCE, RepeatRules, repeat_rules
+from turncheck.settings.repeats import AUTO, MOST_RUNS, ONCE, RepeatRules, Worth, repeat_rules
 from turncheck.settings.sources import FILE_NAME
 
 if TYPE_CHECKING:
@@ -162,19 +162,22 @@ def _least_seconds(run: RunInProgress, messages: int) -> float:
     return run.engines.least_seconds(messages if shard is None else -(-messages // shard.count))
 
 
-def tolerates_worse(run: RunInProgress) -> bool:
-    """Whether a case may fail more often than on the base by less than ``worth``.
+def worth_of(run: RunInProgress) -> Worth:
+    """Return by how much a test must fail more often than on the base, and whether one that does by less may pass.
 
-    It may if a flag or an input says what it is worth, or the base's own file: a change must not excuse itself.
+    A flag or an input says so, or the base's own file: a change must not excuse itself. Only where nothing is known of
+    a base does the project's file count.
     """
+    own = repeat_rules(run.settings.repeats).of_a_test
     if "repeats" in run.inputs.given:
-        return repeat_rules(run.settings.repeats).says_worth
+        return own
     base = run.base_report()
-    setting = None if base is None else base.settings.repeats
+    if base is None:
+        return own._replace(is_set=False)
     try:
-        return isinstance(setting, str) and repeat_rules(setting).says_worth
+        return repeat_rules(base.settings.repeats if isinstance(base.settings.repeats, str) else AUTO).of_a_test
     except ValueError:  # of another version
-        return False
+        return RepeatRules().of_a_test
 
 
 def compares_turns(run: RunInProgress) -> bool:
@@ -205,7 +208,7 @@ def repeating(run: RunInProgress, evaluation: Evaluation) -> Iterator[Repeating[
             on_base,
             run.engines.at_once,
             run.repeats.share(evaluation),
-            partial(tolerates_worse, run),
+            partial(worth_of, run),
             run.screen.progress,
             run.screen.seconds_between,
             partial(run.repeats.spend, evaluation),

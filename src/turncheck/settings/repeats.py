@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from turncheck.messages.phrasing import not_one_of
 from turncheck.settings.parsers import WrongWordError, shown
@@ -40,6 +40,11 @@ class RepeatRules:
     says_worth: bool = field(default=False, compare=False)
 
     @property
+    def of_a_test(self) -> Worth:
+        """By how much a test must fail more often to matter, and whether that is written down."""
+        return Worth(self.worth, self.says_worth)
+
+    @property
     def once(self) -> bool:
         """Whether every case is run a single time."""
         return self.most == 1
@@ -54,6 +59,13 @@ class RepeatRules:
         test = f"false-alarms: {self.false_alarms * 100:g}%"
         test += f", worth: {self.worth:g}" if self.says_worth else ""
         return f"{runs}, {test}, turns: {self.turns}, time: {time}"
+
+
+class Worth(NamedTuple):
+    """By how much a test must fail more often to matter; ``is_set``: whether somebody says so, so that less passes."""
+
+    share: float
+    is_set: bool
 
 
 ONCE: Final = RepeatRules(first=1, most=1)

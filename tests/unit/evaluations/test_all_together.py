@@ -27,8 +27,8 @@ from turncheck.comparison.together import (
     pairs_of,
 )
 from turncheck.report.model import GateSettings
-from turncheck.run.repeats import tolerates_worse
-from turncheck.settings.repeats import RepeatRules
+from turncheck.run.repeats import worth_of
+from turncheck.settings.repeats import RepeatRules, Worth
 
 if TYPE_CHECKING:
     from turncheck.report.model import EndToEnd
@@ -146,7 +146,7 @@ def test_what_stays_unclear_and_differs_beyond_chance_is_worse(golden: Golden) -
 
 
 def test_worse_by_less_than_the_base_allows_passes_and_says_so(golden: Golden) -> None:
-    section = worse_of(tolerates_worse=lambda: True)
+    section = worse_of(worth=lambda: Worth(0.4, True))
     worse = [case for case in section.cases if of(section, case.name).outcome == "worse"]
     assert {case.outcome for case in worse} == {"passed"}
     golden(worse[0].warning)
@@ -188,23 +188,55 @@ def test_whole_runs_are_judged_as_promised() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "own", "base", "tolerated"),
+    ("given", "own", "base", "worth"),
     [
-        (True, "worth: 0.3", None, True),
-        (True, "first: 3", "worth: 0.3", False),
-        (False, "worth: 0.3", "worth: 0.3", True),
-        (False, "worth: 0.3", "first: 3", False),
-        (False, "worth: 0.3", "auto", False),
-        (False, "worth: 0.3", None, False),
-        (False, "auto", "a rule of another version", False),
+        (True, "worth: 0.3", None, Worth(0.3, True)),
+        (True, "first: 3", "worth: 0.3", Worth(0.4, False)),
+        (False, "worth: 0.9", "worth: 0.3", Worth(0.3, True)),
+        (False, "worth: 0.9", "first: 3", Worth(0.4, False)),
+        (False, "worth: 0.9", "auto", Worth(0.4, False)),
+        (False, "off", "worth: 0.3", Worth(0.3, True)),
+        (False, "worth: 0.9", None, Worth(0.9, False)),
+        (False, "auto", "a rule of another version", Worth(0.4, False)),
     ],
 )
-def test_a_change_does_not_say_what_it_is_worth(given: bool, own: str, base: str | None, tolerated: bool) -> None:
-    """A flag or an input does, or the file of the base."""
+def test_a_change_does_not_say_what_it_is_worth(given: bool, own: str, base: str | None, worth: Worth) -> None:
+    """A flag or an input does, or the file of the base; the change's own counts only beside nothing."""
     report_of_base = None if base is None else report(settings=GateSettings(repeats=base))
     run: Any = SimpleNamespace(
         inputs=SimpleNamespace(given=frozenset({"repeats"} if given else ())),
         settings=SimpleNamespace(repeats=own),
         base_report=lambda: report_of_base,
     )
-    assert tolerates_worse(run) == tolerated
+    assert worth_of(run) == worth
+
+
+@pytest.mark.parametrize("rate", [0.5, 0.6, 0.8])
+@pytest.mark.parametrize("asked", [True, False])
+def test_a_change_that_says_it_may_become_worse_fails_all_the_same(rate: float, asked: bool) -> None:
+    """Its own file lets a case fail nearly always; the base's does not, and says what is usual."""
+    for seed in range(6):
+        base = with_base(evaluated(dict.fromkeys(EIGHT, 0.0)), "P" * 20)
+        rates = {name: rate if name == EIGHT[0] else 0.0 for name in EIGHT}
+        section = evaluated(
+            rates,
+            base,
+            rules=RepeatRules(worth=0.97),
+            on_base=base_of(dict.fromkeys(EIGHT, 0.0), 5) if asked else None,
+            worth=lambda: Worth(0.4, False),
+            seed=seed,
+        )
+        assert (of(section, EIGHT[0]).outcome in {"passed", "regressed", "worse"}) or losses(section).real
+        assert section.cases[0].outcome == ("passed" if of(section, EIGHT[0]).outcome == "passed" else "failed")
+
+
+def test_what_is_as_usual_only_by_what_it_is_worth_is_worse(golden: Golden) -> None:
+    """It counts as passed, since that was set; and it is said, with the interval."""
+    base = with_base(evaluated(dict.fromkeys(EIGHT, 0.0)), "P" * 20)
+    there = base_of(dict.fromkeys(EIGHT, 0.0), 5)
+    rules, worth = RepeatRules(worth=0.97), Worth(0.97, True)
+    section = evaluated(dict.fromkeys(EIGHT, 0.45), base, rules=rules, on_base=there, worth=lambda: worth, seed=2)
+    assert {case.outcome for case in section.cases} == {"passed"}
+    worse = [case for case in section.cases if of(section, case.name).outcome == "worse"]
+    assert worse
+    golden(worse[0].warning)

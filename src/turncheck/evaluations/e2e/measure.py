@@ -26,7 +26,7 @@ from turncheck.run.reading import (
     skipped_without_nlu,
     with_tests,
 )
-from turncheck.run.repeats import compares_turns, engine_of_base, rules_of, section_of_base, tolerates_worse
+from turncheck.run.repeats import compares_turns, engine_of_base, rules_of, section_of_base, worth_of
 from turncheck.validation.case_names import check_cases
 
 if TYPE_CHECKING:
@@ -132,7 +132,7 @@ def _judged(run: RunInProgress, cases: Sequence[E2ECase], asked: CaseOptions | N
                 partial(section_of_base, run, "e2e"),
                 on_base=on_base,
                 share=run.repeats.share("e2e") if "e2e" in run.repeats.tests else None,
-                tolerates_worse=partial(tolerates_worse, run),
+                worth=partial(worth_of, run),
                 measures_base=compares_turns(run),
                 spent=partial(run.repeats.spend, "e2e"),
                 say=run.screen.progress,

@@ -148,8 +148,11 @@ class AllTogether(Generic[Answer]):
 
 
 def _chance_of_loss(test: RepeatedTest[Answer]) -> float | None:
-    """How likely so many runs fail of a test of which nothing more is known; ``None``: there is nothing to compare."""
-    if test.verdict is not None or test.is_broken or not (test.failed and test.passed and test.base.runs):
+    """How likely so many runs fail of a test that is not known to be worse; ``None``: there is nothing to compare.
+
+    One that is as usual may still differ: ``worth`` says what is usual.
+    """
+    if test.verdict not in {None, "flaky"} or test.is_broken or not (test.failed and test.passed and test.base.runs):
         return None
     stratum = together.stratum_of(test.runs.upper(), test.base.runs.upper(), test.in_turn)
     return together.p_value_of_losses([stratum], middle=True)

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from turncheck.evaluations.varying.base_runner import BaseRunner
     from turncheck.project.e2e.model import E2ECase
     from turncheck.report.model import CaseResult, EndToEnd, Outcome
-    from turncheck.settings.repeats import RepeatRules
+    from turncheck.settings.repeats import RepeatRules, Worth
 
 _SIGNS: Final[Mapping[Outcome, Sign]] = {"passed": "passed", "failed": "failed", "error": "error"}
 
@@ -115,7 +115,7 @@ def evaluate_repeatedly(
     *,
     on_base: BaseRunner[ConversationEngine] | None = None,
     share: BudgetShare | None = None,
-    tolerates_worse: Callable[[], bool] = lambda: False,
+    worth: Callable[[], Worth] | None = None,
     measures_base: bool = False,
     say: Callable[[str], None] = lambda _: None,
     every: float = 0.0,
@@ -139,7 +139,7 @@ def evaluate_repeatedly(
         on_base: the base itself, if it can be asked: suspicious cases are run there, too, in turn.
         share: what they may cost, if other tests are repeated, too.
         measures_base: whether the base is asked after each of the first runs, too, for what its turns take.
-        tolerates_worse: returns whether cases may fail more often by less than ``worth``.
+        worth: returns what the base and whoever started the run say of ``worth``; ``None``: the rules are theirs.
         say: is told how far it is.
         every: how many seconds are between two such messages at least; 0: one after each case.
         clock: the seconds that have passed.
@@ -187,7 +187,7 @@ def evaluate_repeatedly(
         run.workers,
         on_base=None if on_base is None else on_base.then(by),
         share=share,
-        tolerates_worse=tolerates_worse,
+        worth=worth,
         measures_base=measures_base,
         say=say,
         every=every,

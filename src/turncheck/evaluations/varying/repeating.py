@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from turncheck.evaluations.varying.attempts import Answer, AskFunction, BudgetShare, RepeatedTest, Run
     from turncheck.evaluations.varying.base_runner import BaseRunner
     from turncheck.messages.errors import EngineError
-    from turncheck.settings.repeats import RepeatRules
+    from turncheck.settings.repeats import RepeatRules, Worth
 
 Section = TypeVar("Section")
 
@@ -34,7 +34,7 @@ class Repeating(Struct, Generic[Section], frozen=True):
     on_base: BaseRunner[Engine] | None = None
     workers: int = 1
     share: BudgetShare | None = None
-    tolerates_worse: Callable[[], bool] = lambda: False
+    worth: Callable[[], Worth] | None = None
     say: Callable[[str], None] = lambda _: None
     every: float = 0.0
     spent: Callable[[int, float], None] = lambda _, __: None
@@ -75,7 +75,7 @@ class Repeating(Struct, Generic[Section], frozen=True):
             self.say,
             what=what,
             must_pass=must_pass,
-            tolerates_worse=self.tolerates_worse,
+            worth=self.worth,
             every=self.every,
         )
         if stopped is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import cycle, islice
 from typing import TYPE_CHECKING, Final, Generic
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
 
     from turncheck.evaluations.varying.base_runner import BaseRunner
-    from turncheck.settings.repeats import RepeatRules
+    from turncheck.settings.repeats import RepeatRules, Worth
 
 _MOST_LOST: Final = 0.1
 """What part of the runs in turn with the base may have nothing to compare, as one side ended in an error."""
@@ -57,8 +57,8 @@ class Rounds(Generic[Answer]):
     """What a test is called."""
     must_pass: bool = True
     """Whether a test that never passes has failed, also if more runs could show that this is a chance."""
-    tolerates_worse: Callable[[], bool] = lambda: False
-    """Whether tests may fail more often by less than ``worth``, since somebody other than this change set that."""
+    worth: Callable[[], Worth] | None = None
+    """Returns what the base and whoever started the run say of ``worth``; called once, after every test has run."""
     measures_base: bool = False
     """Whether the base is asked after each of the first runs as well, only for what its turns take."""
     begin: float = field(init=False)
@@ -70,6 +70,8 @@ class Rounds(Generic[Answer]):
     lost: dict[int, EngineError] = field(default_factory=dict)
     unanswered: list[int] = field(default_factory=list)
     """The test of each run that ended in an error since the engine last answered."""
+    tolerates_worse: bool = False
+    """Whether tests may fail more often by less than ``worth``, since somebody other than this change set that."""
     base_lost: EngineError | None = None
     """Why the base is not asked any more."""
     base_errors: list[int] = field(default_factory=list)
@@ -310,6 +312,9 @@ class Rounds(Generic[Answer]):
         """Find the runs of the base; also of tests that never failed, which a later change is compared with."""
         begin = self.clock()
         self.typical = self.find_base([test for test in self.tests if test.runs or test.errors])
+        if self.worth is not None:
+            worth = self.worth()
+            self.rules, self.tolerates_worse = replace(self.rules, worth=worth.share), worth.is_set
         is_known = any(test.base.runs for test in self.tests)
         for test in self.tests:
             test.is_compared = is_known
@@ -457,7 +462,7 @@ class Rounds(Generic[Answer]):
             elif not test.passed and self.must_pass:
                 test.verdict, test.is_concluded = "failed", True
         for test in self.all.worse():
-            test.verdict, test.is_tolerated = "worse", self.tolerates_worse()
+            test.verdict, test.is_tolerated = "worse", self.tolerates_worse
 
     def _decide(self) -> None:
         """Judge each test that may be judged by its runs so far."""
