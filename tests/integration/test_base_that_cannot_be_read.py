@@ -572,3 +572,30 @@ def test_a_fault_in_another_file_that_has_not_its_lines_is_new(repository: Repos
 
     assert judged.new_errors == ["schema-violation"]
     assert judged.repaired == ["data/nlu.yml"]
+
+
+TABBED = DOMAIN.replace("  - text: Hello.\n", "\t- text: Hello.\n")
+OLD_SYNTAX = {
+    "data/nlu.yml": "",
+    "data/rules.yml": "",
+    "data/nlu.md": "## intent:greet\n- hello\n- hi there\n- good day\n",
+}
+NO_TESTS: dict[str, tuple[Files, Files]] = {
+    "a domain": ({"domain.yml": TABBED}, {"domain.yml": TABBED.replace("It is yours", "Take it")}),
+    "rules": ({"data/rules.yml": RULES + ODD}, {"data/rules.yml": RULES.replace("rule: lend", "rule: give") + ODD}),
+    "an older domain": (
+        {**OLD_SYNTAX, "domain.yml": TABBED.replace("responses", "templates")},
+        {**OLD_SYNTAX, "domain.yml": TABBED.replace("responses", "templates") + "actions:\n- utter_greet\n"},
+    ),
+}
+
+
+@pytest.mark.parametrize("what", NO_TESTS)
+def test_what_neither_side_shows_is_never_said_to_be_unchanged(repository: Repository, what: str) -> None:
+    base, change = ({**side, "tests/test_stories.yml": ""} for side in NO_TESTS[what])
+
+    judged = Repository(repository.folder, PROJECT, ("validate", "nlu")).judged(base, change)
+
+    assert judged.code or judged.verdict["reservation"] == "not all data could be read"
+    assert "nothing changed" not in judged.verdict["summary"]
+    assert "changed sides" not in judged.verdict["summary"]

@@ -7,10 +7,11 @@ import pytest
 from golden_texts import Golden
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import convert
 
-from turncheck.engines.embedded.nlu.batch import Tokens, WhitespaceTokenizer, split_further
+from turncheck.engines.embedded.nlu.batch import CharacterTokenizer, Tokens, WhitespaceTokenizer, split_further
 from turncheck.engines.embedded.nlu.plan import Step
-from turncheck.engines.embedded.nlu.spacy_model import make_tokenizer
+from turncheck.engines.embedded.nlu.spacy_model import TokenizerShape, load_tokenizer, make_tokenizer
 from turncheck.messages.errors import UserError
 from turncheck.messages.finding import Location
 from turncheck.project.model import Component
@@ -44,6 +45,30 @@ def test_a_bad_token_pattern_is_an_error_with_its_place(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="token_pattern") as error:
         make_tokenizer(Step(component.name, component, {"token_pattern": "("}), tmp_path)
     assert error.value.location == component.location
+
+
+@pytest.mark.parametrize("name", ["SpacyTokenizer", "MitieTokenizer", "LanguageModelTokenizer"])
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("我想听 jazz", ("我", "想", "听", "jazz")),
+        ("東京へ行きたい", ("東", "京", "へ", "行", "き", "た", "い")),
+        ("ein kurzer Satz", ("ein", "kurzer", "Satz")),
+    ],
+)
+def test_what_stands_in_for_a_tokenizer_that_needs_no_blanks_splits_characters(
+    name: str, text: str, words: tuple[str, ...], tmp_path: Path
+) -> None:
+    component = Component(name, {}, Location("config.yml", 3, 3))
+    tokenizer = make_tokenizer(Step("WhitespaceTokenizer", component, {}), tmp_path)
+    assert tokenizer.tokenize(text).words == words
+    assert load_tokenizer(convert(tokenizer.to_json(), TokenizerShape)) == tokenizer
+
+
+@given(st.text(st.characters(max_codepoint=0x2FFF)))
+def test_without_chinese_characters_the_stand_in_splits_as_whitespace_does(text: str) -> None:
+    words = WhitespaceTokenizer().tokenize(text).words
+    assert CharacterTokenizer().tokenize(text).words == (words if any(map(str.isalnum, text)) else (text,))
 
 
 @pytest.mark.slow

@@ -290,7 +290,7 @@ def changes(report: Report, compared: Comparison, failing: Sequence[JudgedGate])
         return []
     if worse := sum(metric.judgement == "worse" and not metric.by_cases for metric in compared.metrics):
         return [f"{count(worse, 'figure')} worse than on the base"]
-    if failed_tests.unclear_tests(report):  # nobody knows
+    if report.unread or failed_tests.unclear_tests(report):  # nobody knows
         return []
     return ["no case changed sides against the base" if compared.changed else "nothing changed against the base"]
 
@@ -422,9 +422,14 @@ def reservation(report: Report, comparison: Comparison | None, gates: Sequence[J
         return "not all tests are clear"
     if not_judged(report, gates):
         return "not all gates were judged"
-    if comparison is not None and comparison.baseline.hidden:
-        return "not all of the base could be read"
-    return "old failures only" if fails else ""
+    return _unread(report, comparison) or ("old failures only" if fails else "")
+
+
+def _unread(report: Report, comparison: Comparison | None) -> Reservation:
+    if report.unread:
+        return "not all data could be read"
+    hidden = comparison is not None and comparison.baseline.hidden
+    return "not all of the base could be read" if hidden else ""
 
 
 def _many_annotations(comparison: Comparison) -> Reservation:

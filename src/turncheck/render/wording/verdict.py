@@ -120,6 +120,7 @@ Reservation = Literal[
     "not all tests were run",
     "not all tests are clear",
     "not all gates were judged",
+    "not all data could be read",
     "not all of the base could be read",
     "not compared with the base",
 ]

@@ -6,6 +6,7 @@ Rasa's tokenizers make its tokens with their borders.
 from __future__ import annotations
 
 import io
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
@@ -17,7 +18,6 @@ from turncheck.report.model import Substitution
 from turncheck.web.addresses import Network
 
 if TYPE_CHECKING:
-    import re
     from collections.abc import Collection, Mapping, Sequence
 
     from turncheck.engines.embedded.model_archive import MemberWriter
@@ -211,6 +211,31 @@ class WhitespaceTokenizer:
 
 
 _CACHED_TEXTS: Final = 200_000
+
+
+_CJK: Final = r"\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
+_PIECES: Final = re.compile(f"([{_CJK}])|([^{_CJK}]+)")
+
+
+@dataclass(frozen=True, slots=True)
+class CharacterTokenizer:
+    """Words as of WhitespaceTokenizer, and each Chinese or Japanese character apart, as BERT splits them.
+
+    It stands in for tokenizers that need no blanks; WhitespaceTokenizer drops Chinese words, which it takes for emoji.
+    """
+
+    token_pattern: re.Pattern[str] | None = None
+
+    def tokenize(self, text: str) -> Tokens:
+        """Split one text."""
+        words: list[str] = []
+        for character, other in _PIECES.findall(text):
+            words += [character] if character else whitespace_words(other) if any(map(str.isalnum, other)) else []
+        return split_further(locate_words(words or [text], text), self.token_pattern)
+
+    def to_json(self) -> dict[str, Any]:
+        """The pattern."""
+        return {"kind": "characters", "token_pattern": self.token_pattern and self.token_pattern.pattern}
 
 
 @dataclass(frozen=True, slots=True)

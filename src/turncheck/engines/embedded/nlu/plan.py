@@ -50,6 +50,7 @@ _PACKAGE: Final = re.compile(r"[a-z]\w*")
 _LINEAR: Final = "a linear model over word and character n-grams"
 _CRF: Final = "a CRF over lexical features"
 _NO_NETWORK: Final = "neural networks are not trained here; network and training parameters have no effect"
+_WORDS: Final = "WhitespaceTokenizer, for Chinese by characters"
 _NO_FOREIGN_MODEL: Final = "it needs a pretrained model, which is not installed here"
 
 _SPACY: Final = frozenset({"SpacyTokenizer", "SpacyFeaturizer", "SpacyEntityExtractor"})
@@ -204,16 +205,16 @@ _REPLACED: Final[Mapping[str, _Replacement]] = {
     ),
     "SpacyNLP": _Replacement(None, None, _NO_FOREIGN_MODEL),
     "MitieNLP": _Replacement(None, None, _NO_FOREIGN_MODEL),
-    "SpacyTokenizer": _Replacement("WhitespaceTokenizer", "WhitespaceTokenizer", _NO_FOREIGN_MODEL),
-    "MitieTokenizer": _Replacement("WhitespaceTokenizer", "WhitespaceTokenizer", _NO_FOREIGN_MODEL),
+    "SpacyTokenizer": _Replacement("WhitespaceTokenizer", _WORDS, _NO_FOREIGN_MODEL),
+    "MitieTokenizer": _Replacement("WhitespaceTokenizer", _WORDS, _NO_FOREIGN_MODEL),
     **{
         name: _Replacement(
             "LatentFeaturizer", "latent semantic features of the project's own sentences", _NO_FOREIGN_MODEL
         )
         for name in ("SpacyFeaturizer", "MitieFeaturizer", "LanguageModelFeaturizer", "ConveRTFeaturizer")
     },
-    "ConveRTTokenizer": _Replacement("WhitespaceTokenizer", "WhitespaceTokenizer", _NO_FOREIGN_MODEL),
-    "LanguageModelTokenizer": _Replacement("WhitespaceTokenizer", "WhitespaceTokenizer", _NO_FOREIGN_MODEL),
+    "ConveRTTokenizer": _Replacement("WhitespaceTokenizer", _WORDS, _NO_FOREIGN_MODEL),
+    "LanguageModelTokenizer": _Replacement("WhitespaceTokenizer", _WORDS, _NO_FOREIGN_MODEL),
     "HFTransformersNLP": _Replacement(None, None, _NO_FOREIGN_MODEL),
     "NGramFeaturizer": _Replacement(
         "LatentFeaturizer", "latent semantic features of the project's own sentences", "its n-grams are not chosen here"

@@ -16,6 +16,7 @@ from msgspec import Struct
 from turncheck.engines.conversation import PredictedEntity
 from turncheck.engines.embedded.nlu.batch import (
     Batch,
+    CharacterTokenizer,
     JiebaTokenizer,
     Tokenizer,
     Tokens,
@@ -25,6 +26,7 @@ from turncheck.engines.embedded.nlu.batch import (
 )
 from turncheck.messages.errors import UserError
 from turncheck.process.regular_file import read_regular
+from turncheck.project.config import short_name
 from turncheck.project.folder import MAX_FILE_BYTES
 
 if TYPE_CHECKING:
@@ -184,7 +186,7 @@ class _SpacyShape(TypedDict):
 class TokenizerShape(TypedDict):
     """A tokenizer as JSON in a model."""
 
-    kind: Literal["whitespace", "jieba", "spacy"]
+    kind: Literal["whitespace", "characters", "jieba", "spacy"]
     token_pattern: str | None
     dictionaries: NotRequired[tuple[str, ...]]
     model: NotRequired[_SpacyShape]
@@ -197,6 +199,8 @@ def load_tokenizer(shape: TokenizerShape) -> Tokenizer:
         return SpacyTokenizer(SpacyModel(**shape["model"]), pattern)
     if shape["kind"] == "jieba":
         return JiebaTokenizer.of(shape["dictionaries"], pattern)
+    if shape["kind"] == "characters":
+        return CharacterTokenizer(pattern)
     return WhitespaceTokenizer(pattern)
 
 
@@ -212,7 +216,8 @@ def make_tokenizer(step: Step, root: Path) -> Tokenizer:
         return SpacyTokenizer(SpacyModel(**parameters["spacy_model"]), pattern)
     if step.kind == "JiebaTokenizer":
         return JiebaTokenizer.of(_dictionaries(component, parameters.get("dictionary_path"), root), pattern)
-    return WhitespaceTokenizer(pattern)
+    is_stand_in = short_name(component.name) != step.kind
+    return CharacterTokenizer(pattern) if is_stand_in else WhitespaceTokenizer(pattern)
 
 
 def _compile_token_pattern(component: Component, pattern: object) -> re.Pattern[str] | None:
