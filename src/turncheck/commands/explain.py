@@ -54,6 +54,7 @@ def _explain(namespace: argparse.Namespace) -> int:
         raise UserError(
             f"there is no report at {namespace.report}", hint="Run `turncheck run` first, or name one with --report."
         )
+    _refuse_several(namespace.report)
     run = run_to_show(namespace.report, None, Links())
     subject = namespace.subject.strip()
     found = explain(run, subject) or _of_the_manual(subject)
@@ -68,6 +69,20 @@ def _explain(namespace: argparse.Namespace) -> int:
             )
     sys.stdout.write(shown_within(found, as_json=namespace.json))
     return EXIT_OK
+
+
+def _refuse_several(folder: Path) -> None:
+    """Name the folders of the assistants where a run of several of them left no report of its own.
+
+    Raises:
+        UserError: there are such folders.
+    """
+    if not folder.is_dir() or (folder / "report.json").exists():
+        return
+    assistants = sorted(one.parent.as_posix() for one in folder.rglob("report.json"))
+    if assistants:
+        shown = ", ".join(f"--report {one}" for one in assistants[:_MOST_LISTED])
+        raise UserError(f"{folder} has the results of several assistants", hint=f"Name one: {shown}.")
 
 
 def _of_the_manual(code: str) -> Explained | None:

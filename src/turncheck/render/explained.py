@@ -13,7 +13,7 @@ from turncheck.render.links import PathResolver
 from turncheck.render.wording.causes import cause_in_words, is_proved
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from turncheck.comparison.changes import CaseChange, ChangedCases
     from turncheck.messages.finding import Finding, Location
@@ -51,7 +51,7 @@ class Explained(Struct, frozen=True, omit_defaults=True):
     subject: str
     """Its name."""
     kind: str
-    """``story``, ``end-to-end case``, ``batch case``, ``sentence``, ``finding`` or ``gate``."""
+    """``story``, ``end-to-end case``, ``batch case``, ``sentence``, ``finding``, ``gate``, or ``reason`` of a gate."""
     outcome: str
     """How it ended."""
     place: str = ""
@@ -97,7 +97,7 @@ def names_in(run: Run) -> tuple[str, ...]:
     """Return everything that can be explained, by name: gates, failing tests and codes first."""
     gates = [gate.name for gate in run.verdict.gates]
     codes = [finding.code for finding in _findings(run.report)]
-    tests = [case.name for _, _, case in _tests(run)]
+    tests = [case.name for _, _, case in (*_tests(run), *_gone(run))]
     return tuple(dict.fromkeys([*gates, *codes, *tests]))
 
 
@@ -106,10 +106,21 @@ def explain(run: Run, name: str) -> Explained | None:
 
     Args:
         run: the documents of a run.
-        name: a gate; a finding, by its code or its place (``path:line``); a test, by its name or place.
+        name: a gate; a finding, by its code; a test, by its name, alone or behind what it is; a place; or what
+            ``failed_by`` of a gate says (``what``). Places are those that turncheck prints: in the repository or in
+            the project, with a column or without.
     """
-    found = _gate(run, name) or _finding(run, name) or _test(run, name)
+    found = _gate(run, name) or _finding(run, name) or _test(run, name) or _cause(run, name)
     return None if found is None else found.cut(_MOST)
+
+
+def _is_at(run: Run, location: Location | None, name: str) -> bool:
+    """Whether a name is a place, as ``path:line`` or ``path:line:column``."""
+    if location is None:
+        return False
+    name = name.replace("\\", "/").removeprefix("./")
+    shown = {location, location.below(run.report.project.root)}
+    return any(name in {f"{one}", f"{structs.replace(one, column=None)}"} for one in shown)
 
 
 def _gate(run: Run, name: str) -> Explained | None:
@@ -136,7 +147,7 @@ def _failed_by(run: Run, gate: GateResult) -> Iterator[Near]:
 
 
 def _finding(run: Run, name: str) -> Explained | None:
-    found = [one for one in _findings(run.report) if name in {one.code, f"{one.location.path}:{one.location.line}"}]
+    found = [one for one in _findings(run.report) if name == one.code or _is_at(run, one.location, name)]
     if not found:
         return None
     new = {(one.code, one.location): one for one in run.comparison.new_findings}
@@ -162,8 +173,8 @@ def _finding(run: Run, name: str) -> Explained | None:
 def _test(run: Run, name: str) -> Explained | None:
     wanted = [
         (kind, outcome, case)
-        for kind, outcome, case in _tests(run)
-        if name == case.name or (case.location is not None and name == f"{case.location.path}:{case.location.line}")
+        for kind, outcome, case in (*_tests(run), *_gone(run))
+        if name in {case.name, f"{kind} {case.name}"} or _is_at(run, case.location or case.base_location, name)
     ]
     if not wanted:
         return None
@@ -173,12 +184,12 @@ def _test(run: Run, name: str) -> Explained | None:
     on_base = ""
     if run.comparison.judged:
         ended = {True: "passed", False: "failed", None: "not there"}
-        on_base = ended[changed.base_passed] if changed is not None else "the same"
+        on_base = ended[shown.base_passed] if changed is not None or case.location is None else "the same"
     return Explained(
         subject=_line(case.name),
         kind=kind,
         outcome=outcome,
-        place=_place(run, case.location),
+        place=_place(run, case.location or case.base_location),
         expected=_line(shown.expected),
         got=_line(shown.actual),
         on_base=on_base if not shown.base_actual else _line(f"{on_base}: {shown.base_actual}"),
@@ -209,15 +220,45 @@ def _tests(run: Run) -> Iterator[tuple[str, str, CaseChange]]:
     yield from sorted(found, key=lambda test: test[1] == "passed")
 
 
-def _changed(run: Run, kind: str, case: CaseChange) -> CaseChange | None:
+def _compared(run: Run) -> Mapping[str, ChangedCases]:
     compared = run.comparison
-    kinds: dict[str, ChangedCases] = {
+    return {
         "story": compared.stories,
         "end-to-end case": compared.e2e,
         "batch case": compared.batch,
         "sentence": compared.examples,
     }
-    cases = kinds[kind]
+
+
+def _gone(run: Run) -> Iterator[tuple[str, str, CaseChange]]:
+    """Every test that only the base has, with its kind."""
+    for kind, cases in _compared(run).items():
+        for case in cases.gone:
+            yield kind, "gone", case
+
+
+def _cause(run: Run, what: str) -> Explained | None:
+    """What made a gate fail, in the words of the verdict: the finding or the test there, or else those words."""
+    causes = ((gate, cause) for gate in run.verdict.gates for cause in gate.failed_by)
+    named = next((both for both in causes if what in {both[1].what, _line(both[1].what)}), None)
+    if named is None:
+        return None
+    gate, cause = named
+    if cause.location is not None:
+        found = _test(run, f"{cause.location}") or _finding(run, f"{cause.location}")
+        if found is not None and found.subject in cause.what:
+            return found
+    return Explained(
+        subject=_line(cause.what),
+        kind="reason",
+        outcome=f"fails {gate.name}" if gate.fails else f"{gate.name}: {gate.outcome}",
+        place=_place(run, cause.location),
+        page=f"{MANUAL}{_PAGES['gate']}",
+    )
+
+
+def _changed(run: Run, kind: str, case: CaseChange) -> CaseChange | None:
+    cases = _compared(run)[kind]
     changed = (*cases.newly_failing, *cases.worse, *cases.better, *cases.edited, *cases.misunderstood)
     return next((one for one in changed if (one.name, one.location) == (case.name, case.location)), None)
 

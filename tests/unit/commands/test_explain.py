@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from golden_texts import Golden
+from msgspec.structs import replace
 from pull_request import LINKS, pull_request
 from report_builder import BASE_COMMIT, example, finding, report, story, training
 
@@ -14,6 +15,7 @@ from turncheck.cli import run_command_line
 from turncheck.commands.explain import MOST_BYTES, shown_within
 from turncheck.comparison.compare import compare, shown_beside_base
 from turncheck.comparison.model import Present, encode
+from turncheck.messages.finding import Location
 from turncheck.render.assistants import Run
 from turncheck.render.explained import explain, names_in
 from turncheck.render.wording.gates import judge
@@ -128,3 +130,61 @@ def test_without_a_run_it_says_what_to_do(
 
     assert run_command_line(["explain", "errors"]) == 2
     golden(capsys.readouterr().err)
+
+
+def test_everything_that_a_verdict_names_is_explained(written: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    verdict = json.loads((written / "results" / "verdict.json").read_text())
+    causes = [cause for gate in verdict["gates"] for cause in gate.get("failed_by", [])]
+    assert len(causes) > 5
+
+    for cause in causes:
+        assert run_command_line(["explain", cause["what"], "--json"]) == 0, cause["what"]
+        told = json.loads(capsys.readouterr().out)
+        assert told["subject"] in cause["what"] or told["kind"] == "reason"
+
+
+@pytest.mark.parametrize(
+    "place", ["bot/tests/a.yml:4:7", "bot/tests/a.yml:4", "tests/a.yml:4:7", "tests/a.yml:4", "./bot\\tests\\a.yml:4"]
+)
+def test_a_place_is_found_as_any_output_prints_it(place: str) -> None:
+    at = Location("tests/a.yml", 4, 7)
+    fails = story("pays", "utter_bill!utter_greet")
+    made = report(stories=[replace(fails, steps=tuple(replace(step, location=at) for step in fails.steps))])
+    run = run_of(replace(made, project=replace(made.project, root="bot")), report(commit=BASE_COMMIT))
+
+    found = explain(run, place)
+
+    assert found is not None
+    assert (found.subject, found.place) == ("pays", "bot/tests/a.yml:4:7")
+    assert explain(run, "bot/tests/a.yml:5") is None
+
+
+@pytest.mark.parametrize("name", ["pays", "story pays"])
+def test_a_test_that_is_gone_is_explained(name: str) -> None:
+    run = run_of(
+        report(stories=[story("greets", "utter_greet")]),
+        report(stories=[story("pays", "utter_bill"), story("greets", "utter_greet")], commit=BASE_COMMIT),
+    )
+
+    found = explain(run, name)
+
+    assert found is not None
+    assert (found.kind, found.outcome, found.on_base) == ("story", "gone", "passed")
+
+
+@pytest.mark.parametrize("folders", [("a", "b"), ("bots/a", "bots/b"), ("a",)])
+def test_of_several_assistants_one_has_to_be_named(
+    written: Path, folders: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    own = written / "results"
+    for folder in folders:
+        (own / folder).mkdir(parents=True)
+        for name in ("report", "comparison", "verdict"):
+            (own / folder / f"{name}.json").write_bytes((own / f"{name}.json").read_bytes())
+    for name in ("report", "comparison", "verdict"):
+        (own / f"{name}.json").unlink()
+
+    assert run_command_line(["explain", "new-failures"]) == 2
+    told = capsys.readouterr().err
+    assert all(f"--report results/{folder}" in told for folder in folders)
+    assert run_command_line(["explain", "new-failures", "--report", f"results/{folders[0]}"]) == 0
