@@ -849,6 +849,24 @@ def test_a_report_is_posted_though_the_base_beside_it_cannot_be_read(job: Job, g
     golden(job.told(job.github.bodies(7)[0]), only="**The baseline")
 
 
+@pytest.mark.parametrize("bases", ["known", "unknown", "fork"])
+def test_a_base_that_is_out_of_reach_is_no_first_run(job: Job, bases: str) -> None:
+    run = measured_by_fork(job)
+    if bases != "fork":
+        run["head_repository"] = {**run["head_repository"], "full_name": "acme/bots"}
+        job.github.add_pull(7, head=job.head, base=job.base)
+    left = {name: content for name, content in job.artifact.items() if name != "baseline.json"}
+    job.github.contents[next(iter(job.github.contents))] = packed(left)
+    if bases == "unknown":
+        job.github.merge_bases.clear()
+
+    second_workflow(job, run)
+
+    verdict = json.loads((job.folder / "results" / "verdict.json").read_text("utf-8"))
+    assert chosen_rules(job) == ["new-errors", "new-failures"]
+    assert "gone-tests" in {gate["name"] for gate in verdict["gates"] if gate["fails"]}
+
+
 def test_a_base_older_than_the_branch_is_not_believed(job: Job, forks_run: dict[str, Any], golden: Golden) -> None:
     job.github.merge_bases["main", job.head] = "e" * 40
     job.github.merge_bases["e" * 40, job.base] = job.base

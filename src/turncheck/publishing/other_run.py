@@ -163,8 +163,6 @@ class RunReader(Struct):
             return Present(stored.baseline, "run", claimed)
         if not run.fork and stored.baseline_fault:
             return Unreadable(stored.baseline_fault)
-        if not run.fork and commit is None:
-            return Missing("the run brought none, and where the pull request left its base is not known")
         return Unreachable(_no_report(commit, branch, reports))
 
 
