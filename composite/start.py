@@ -29,8 +29,9 @@ INPUTS = "TURNCHECK_INPUTS"
 """All inputs as a JSON object: a composite action is given none by itself, and shells drop a variable INPUT_FAIL-ON."""
 NOT_DONE = 2
 HINT = (
-    "Without the internet, name a mirror of PyPI in the step's `env` (PIP_INDEX_URL), or use turncheck/turncheck, "
-    "whose image has everything."
+    "Without the internet, name a mirror of PyPI in the step's `env` (PIP_INDEX_URL), or use turncheck/turncheck on "
+    "Linux, whose image has everything: so, too, on Alpine, Intel Macs and Windows on ARM, for which there are no "
+    "wheels of what turncheck needs."
 )
 _FOR_TURNCHECK = ("INPUT_", "ACTIONS_")
 _WINDOWS = os.name == "nt"

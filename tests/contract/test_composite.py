@@ -181,6 +181,21 @@ def test_without_a_python_that_is_new_enough_it_says_which_step_is_missing(runne
     assert "actions/setup-python" in runner.log
 
 
+def test_a_python_that_is_newer_than_the_pinned_wheels_is_left_for_one_that_has_them(runner: CompositeRunner) -> None:
+    newer = runner.folder / "newer"
+    newer.mkdir()
+    faked = "import sys; sys.version_info = (3, 15, 0, 'final', 0)"
+    (newer / "python3").write_text(
+        f'#!/bin/sh\n[ "$2" = -c ] && exec {PYTHON} -I -c "{faked}; $3"\necho newer >&2; exit 1\n'
+    )
+    (newer / "python3").chmod(0o755)
+    runner.variables["PATH"] = f"{newer}:{runner.variables['PATH']}"
+
+    runner.run()
+
+    assert ran(runner)["argv"] == ["action"]
+
+
 def test_a_python_that_the_runner_keeps_is_found(runner: CompositeRunner) -> None:
     version = f"3.{sys.version_info.minor}.99"
     kept = runner.folder / "tools" / "Python" / version / "x64" / "bin"
@@ -248,6 +263,39 @@ def test_nothing_of_the_workspace_runs_wherever_the_path_leads(runner: Composite
     runner.run()
 
     assert not marks.exists(), marks.read_text()
+    assert ran(runner)["argv"] == ["action"]
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        "{folder}/link",
+        "{folder}/programs-of-an-action",
+        "{folder}/../{name}/workspace/.venv/bin",
+        "/{workspace}/.venv/bin",
+        "{physical}/.venv/bin",
+    ],
+)
+def test_no_spelling_of_a_folder_of_the_workspace_makes_its_python_a_program(
+    runner: CompositeRunner, entry: str
+) -> None:
+    """By a link to the folder or the program, with two dots, two slashes, or beside a link to the workspace itself."""
+    physical, marks = runner.folder / "physical", runner.folder / "marks"
+    runner.workspace.rename(physical)
+    runner.workspace.symlink_to(physical)
+    (physical / ".venv" / "bin").mkdir(parents=True)
+    python = physical / ".venv" / "bin" / "python3"
+    python.write_text(f'#!/bin/sh\necho ran >> {marks}\nexec {PYTHON} "$@"\n')
+    python.chmod(0o755)
+    (runner.folder / "link").symlink_to(python.parent)
+    (runner.folder / "programs-of-an-action").mkdir()
+    (runner.folder / "programs-of-an-action" / "python3").symlink_to(python)
+    places = {"folder": runner.folder, "name": runner.folder.name, "workspace": runner.workspace, "physical": physical}
+    runner.variables["PATH"] = f"{entry.format_map(places)}:{runner.variables['PATH']}"
+
+    runner.run()
+
+    assert not marks.exists()
     assert ran(runner)["argv"] == ["action"]
 
 
