@@ -6,6 +6,9 @@ told to fail. Blobs lie on a second server, another host as it were, which refus
 
 from __future__ import annotations
 
+import base64
+import gzip
+import json
 import re
 from collections.abc import Callable
 from typing import Any
@@ -225,6 +228,10 @@ def _check_new(fake: FakeGitHub, seen: Seen, match: re.Match[str]) -> Answer:
 def _scan(fake: FakeGitHub, seen: Seen, match: re.Match[str]) -> Answer:
     if not fake.code_scanning:
         return refuse(403, "Code Security must be enabled for this repository to use code scanning.")
+    log = json.loads(gzip.decompress(base64.b64decode(seen.body["sarif"])))
+    categories = [run.get("automationDetails", {}).get("id") for run in log["runs"]]
+    if len(categories) > 20 or len(set(categories)) < len(categories):  # it says so later; here at once
+        return refuse(400, "Too many runs, or several runs with the same tool and category")
     fake.scans.append(seen.body)
     made = "47177e22-5596-11eb-80a1-c1e54ef945c6"
     return Answer(202, {"id": made, "url": f"{fake.public}{seen.path}/{made}"})

@@ -723,6 +723,25 @@ def test_findings_become_alerts_of_code_scanning_where_that_is_wanted(job: Job) 
     assert log == json.loads((job.folder / "results" / "findings.sarif").read_text("utf-8"))
 
 
+@pytest.mark.parametrize("project", ["bot\nanother/bot", "bot*", "bot\nbot-2\nanother/bot"])
+def test_alerts_of_each_assistant_have_a_category_that_no_other_job_replaces(job: Job, project: str) -> None:
+    for copy in ("bot-2", "another/bot"):
+        shutil.copytree("bot", copy)
+
+    job.pull_request(project=project, code_scanning="true", evaluations="validate")
+
+    (sent,) = job.github.scans
+    runs = json.loads(gzip.decompress(base64.b64decode(sent["sarif"])))["runs"]
+    of_each = {run["automationDetails"]["id"]: run["results"] for run in runs}
+    expected = {"bot*": ["bot", "bot-2"]}.get(project, project.split("\n"))
+    assert of_each.keys() == {f"turncheck/{one}/" for one in expected}
+    for category, results in of_each.items():
+        folder = category.removeprefix("turncheck/")
+        places = [result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] for result in results]
+        assert places
+        assert all(place.startswith(folder) for place in places)
+
+
 @pytest.mark.parametrize("who", ["fork", "unscoped", "off", "no token"])
 def test_code_scanning_that_is_refused_is_told_once_and_changes_no_verdict(job: Job, who: str, golden: Golden) -> None:
     job.github.code_scanning = who != "off"

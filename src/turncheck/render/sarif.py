@@ -24,7 +24,7 @@ from turncheck.messages.finding import MANUAL_AT, SEVERITIES, Finding, Location,
 from turncheck.messages.plain_text import without_controls
 from turncheck.render.annotations import Level, find_remarks
 from turncheck.render.assistants import comment_key
-from turncheck.render.links import PathResolver, RootedPaths, places_of_findings, repository_path
+from turncheck.render.links import RootedPaths, places_of_findings, repository_path
 from turncheck.render.rendered import Rendered
 
 if TYPE_CHECKING:
@@ -80,26 +80,34 @@ TEST_RULES: Final[Mapping[str, RuleText]] = {
 """What a run reports about tests, besides findings."""
 
 
+class _Part(Struct, frozen=True):
+    """The findings of one assistant, in the order in which they are written; ``root`` is its path in the repository.
+
+    ``key``: what tells it from others of the repository: GitHub's category, in which an upload replaces an earlier one;
+    "" for the tool's only one.
+    """
+
+    findings: Sequence[Finding]
+    root: str
+    key: str
+
+
 def run_sarif(report: Report, comparison: Comparison | None, rules: Mapping[str, RuleText], version: str) -> Rendered:
     """Return a SARIF log of everything that a run found: findings, failed tests, misunderstood sentences."""
-    return findings_sarif(
-        _results(report, comparison), {**rules, **TEST_RULES}, report.project.root, version, key=comment_key(report)
-    )
+    return _rendered([_part(report, comparison)], {**rules, **TEST_RULES}, version)
 
 
 def run_sarif_of_all(assistants: Assistants, rules: Mapping[str, RuleText], version: str) -> Rendered:
-    """Return one SARIF log with one run of several assistants, their paths from the repository's top.
+    """Return one SARIF log of several assistants with a run for each, in the category that it has alone.
 
-    GitHub does not accept a file with several runs of one tool.
+    GitHub accepts a file with several runs of one tool only if each has a category of its own.
     """
-    findings: list[Finding] = []
-    for run in assistants.runs:
-        rooted = PathResolver(run.report)
-        findings += [
-            replace(result, location=rooted.location(result.location), message=rooted.text(result.message))
-            for result in _results(run.report, run.comparison)
-        ]
-    return findings_sarif(findings, {**rules, **TEST_RULES}, "", version, key=assistants.key)
+    parts = [_part(run.report, run.comparison) for run in assistants.runs]
+    return _rendered(parts, {**rules, **TEST_RULES}, version)
+
+
+def _part(report: Report, comparison: Comparison | None) -> _Part:
+    return _Part(_results(report, comparison), report.project.root, comment_key(report))
 
 
 def _results(report: Report, comparison: Comparison | None) -> list[Finding]:
@@ -131,37 +139,76 @@ def findings_sarif(
         rules: the text of each code; a code without one is explained by its name.
         root: the project's path in its repository, "" at its top.
         version: turncheck's own.
-        key: what tells the assistant from others of the repository: GitHub's category, in which an upload replaces
-            an earlier one; "" for the tool's only one.
+        key: the category; "" for the tool's only one.
         line_hash: the hash by which GitHub recognises the line of a place (:mod:`turncheck.render.sarif`).
         say: called with what was left out.
     """
-    rooted = RootedPaths(root, places_of_findings(findings))
-    most = min(len(findings), MOST_RESULTS)
+    return _rendered([_Part(findings, root, key)], rules, version, line_hash=line_hash, say=say)
+
+
+def _rendered(
+    parts: Sequence[_Part],
+    rules: Mapping[str, RuleText],
+    version: str,
+    *,
+    line_hash: Callable[[Location], str | None] = lambda _: None,
+    say: Callable[[str], object] = lambda _: None,
+) -> Rendered:
+    most = MOST_RESULTS
     while True:
-        kept = _worst(findings, most)
-        note = _left_out(len(findings), len(kept))
-        used = sorted({finding.code for finding in kept})
-        fingerprints = _fingerprints(kept, root)
-        results = [
-            _result(
-                replace(finding, message=rooted.text(finding.message)),
-                used,
-                root,
-                line_hash(finding.location),
-                fingerprint,
-            )
-            for finding, fingerprint in zip(kept, fingerprints, strict=True)
-        ]
-        texts = [_rule(code, rules.get(code) or RuleText(code, code, "warning")) for code in used]
-        content = json.dumps(_log(results, texts, version, note, key), ensure_ascii=False, indent=2) + "\n"
+        kept = [replace(part, findings=_worst(part.findings, most)) for part in parts]
+        notes = [_left_out(len(part.findings), len(rest.findings)) for part, rest in zip(parts, kept, strict=True)]
+        runs = [_run(rest, rules, version, note, line_hash) for rest, note in zip(kept, notes, strict=True)]
+        content = (
+            json.dumps({"$schema": _SCHEMA, "version": "2.1.0", "runs": runs}, ensure_ascii=False, indent=2) + "\n"
+        )
         size = len(gzip.compress(content.encode("utf-8", "replace"), compresslevel=6))
-        if size <= MOST_BYTES or not kept:
+        longest = max((len(rest.findings) for rest in kept), default=0)
+        if size <= MOST_BYTES or not longest:
             break
-        most = min(len(kept) - 1, len(kept) * MOST_BYTES // size)
-    if note:
+        most = min(longest - 1, longest * MOST_BYTES // size)
+    for note in filter(None, notes):
         say(note)
     return Rendered(NAME, MEDIA_TYPE, content)
+
+
+def _run(
+    part: _Part,
+    rules: Mapping[str, RuleText],
+    version: str,
+    note: str,
+    line_hash: Callable[[Location], str | None],
+) -> dict[str, Any]:
+    rooted = RootedPaths(part.root, places_of_findings(part.findings))
+    used = sorted({finding.code for finding in part.findings})
+    results = [
+        _result(
+            replace(finding, message=rooted.text(finding.message)),
+            used,
+            part.root,
+            line_hash(finding.location),
+            fingerprint,
+        )
+        for finding, fingerprint in zip(part.findings, _fingerprints(part.findings, part.root), strict=True)
+    ]
+    notification = {"level": "warning", "message": {"text": note}}
+    invocation = {"executionSuccessful": True, "toolExecutionNotifications": [notification]}
+    return {
+        "tool": {
+            "driver": {
+                "name": "turncheck",
+                "fullName": f"turncheck {version}",
+                "semanticVersion": version,
+                "informationUri": "https://github.com/turncheck/turncheck",
+                "rules": [_rule(code, rules.get(code) or RuleText(code, code, "warning")) for code in used],
+            }
+        },
+        **({"automationDetails": {"id": f"turncheck/{part.key}/"}} if part.key else {}),
+        "columnKind": "unicodeCodePoints",
+        "originalUriBaseIds": {"SRCROOT": {"description": {"text": "The top of the repository."}}},
+        **({"invocations": [invocation]} if note else {}),
+        "results": results,
+    }
 
 
 def _worst(findings: Sequence[Finding], most: int) -> list[Finding]:
@@ -177,35 +224,6 @@ def _left_out(found: int, kept: int) -> str:
         f"{found - kept:,} of {found:,} findings were left out, the least severe ones: "
         f"GitHub shows {MOST_RESULTS:,} results of at most 10 MB. `--format json` has them all."
     )
-
-
-def _log(
-    results: Sequence[Mapping[str, Any]], rules: Sequence[Mapping[str, Any]], version: str, note: str, key: str
-) -> dict[str, Any]:
-    notification = {"level": "warning", "message": {"text": note}}
-    invocation = {"executionSuccessful": True, "toolExecutionNotifications": [notification]}
-    return {
-        "$schema": _SCHEMA,
-        "version": "2.1.0",
-        "runs": [
-            {
-                "tool": {
-                    "driver": {
-                        "name": "turncheck",
-                        "fullName": f"turncheck {version}",
-                        "semanticVersion": version,
-                        "informationUri": "https://github.com/turncheck/turncheck",
-                        "rules": rules,
-                    }
-                },
-                **({"automationDetails": {"id": f"turncheck/{key}/"}} if key else {}),
-                "columnKind": "unicodeCodePoints",
-                "originalUriBaseIds": {"SRCROOT": {"description": {"text": "The top of the repository."}}},
-                **({"invocations": [invocation]} if note else {}),
-                "results": results,
-            }
-        ],
-    }
 
 
 def _rule(code: str, text: RuleText) -> dict[str, Any]:
