@@ -21,11 +21,11 @@ from msgspec.structs import replace
 from requests.adapters import HTTPAdapter
 from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
-from urllib3.exceptions import ConnectTimeoutError, HTTPError
+from urllib3.exceptions import ConnectTimeoutError, HTTPError, NewConnectionError
 from urllib3.util import parse_url
 from urllib3.util.ssl_ import create_urllib3_context
 
-from turncheck.web.addresses import Network, Origin, is_http, is_https, login_of, origin_of
+from turncheck.web.addresses import Network, Origin, is_http, is_https, is_loopback, login_of, origin_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -135,6 +135,9 @@ def _watch(opened: socket.socket | None) -> None:
 
 
 class _WatchedHttp(HTTPConnection):
+    def _new_conn(self) -> socket.socket:
+        return _as_named(self, super()._new_conn())
+
     def connect(self) -> None:
         super().connect()
         _watch(self.sock)
@@ -145,6 +148,9 @@ class _WatchedHttp(HTTPConnection):
 
 
 class _WatchedHttps(HTTPSConnection):
+    def _new_conn(self) -> socket.socket:
+        return _as_named(self, super()._new_conn())
+
     def connect(self) -> None:
         try:
             super().connect()
@@ -155,6 +161,20 @@ class _WatchedHttps(HTTPSConnection):
     def request(self, *arguments: Any, **options: Any) -> None:
         _watch(self.sock)
         super().request(*arguments, **options)
+
+
+def _as_named(connection: HTTPConnection, opened: socket.socket) -> socket.socket:
+    """Return the connection just made, unless its host is called this machine's and the name led to another one.
+
+    ``localhost`` and what ends with it are called, and believed, without a lookup; who resolves them may say otherwise.
+
+    Raises:
+        NewConnectionError: it did. Nothing has been sent.
+    """
+    if is_loopback(connection.host.lower().removesuffix(".")) and not is_loopback(opened.getpeername()[0]):
+        opened.close()
+        raise NewConnectionError(connection, "its name does not lead to this machine")
+    return opened
 
 
 class _HttpPool(HTTPConnectionPool):
@@ -301,7 +321,7 @@ class Deadline(Struct, frozen=True):
 
 def was_refused(error: requests.ConnectionError) -> bool:
     """Whether no connection could be made: nothing listens there, or there is no such host."""
-    from urllib3.exceptions import NewConnectionError, ProxyError  # rarely needed
+    from urllib3.exceptions import ProxyError  # rarely needed
 
     cause = error.args[0] if error.args else None
     reason = getattr(cause, "reason", cause)

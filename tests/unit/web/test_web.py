@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 import threading
 import time
+from contextlib import suppress
 
 import pytest
 import requests
@@ -90,3 +91,57 @@ def test_one_thread_ends_all_calls_each_at_its_time() -> None:
         limit.done()
         limit.end()
     assert not any(limit.is_over for limit in limits)
+
+
+def _own_address() -> str:
+    """An address of this machine that is not loopback; nothing is sent for it."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as one:
+        try:
+            one.connect(("192.0.2.1", 9))
+        except OSError:
+            return "127.0.0.1"
+        return str(one.getsockname()[0])
+
+
+OTHERS = _own_address()
+
+
+@pytest.mark.skipif(OTHERS.startswith("127."), reason="this machine has no other address")
+@pytest.mark.parametrize("scheme", ["http", "https"])
+@pytest.mark.parametrize(
+    ("host", "answers", "arrives"),
+    [
+        ("localhost", [OTHERS], False),
+        ("bot.localhost", [OTHERS], False),
+        ("BOT.LocalHost", ["127.0.0.1", OTHERS], True),
+        ("bot.localhost", ["127.0.0.1"], True),
+        ("bot.example", [OTHERS], True),  # whoever names it says that it may be called
+    ],
+)
+def test_a_name_of_this_machine_leads_to_it(
+    scheme: str, host: str, answers: list[str], arrives: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    arrived: list[bytes] = []
+    looked_up = iter([*answers, *answers])
+    monkeypatch.setattr(
+        socket,
+        "getaddrinfo",
+        lambda _host, port, *_: [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (next(looked_up), port))],
+    )
+    with socket.create_server(("0.0.0.0", 0)) as listening:  # noqa: S104 - reached by the other address, too
+
+        def hear() -> None:
+            with suppress(OSError):  # who refused it has gone
+                connection, _ = listening.accept()
+                with connection:
+                    arrived.append(connection.recv(1000))
+
+        hearing = threading.Thread(target=hear, daemon=True)
+        hearing.start()
+        with session() as one:
+            for number in range(len(answers)):  # asked anew each time: the name may lead elsewhere later
+                with pytest.raises(requests.ConnectionError) as raised, within(5):
+                    one.get(f"{scheme}://{host}:{listening.getsockname()[1]}/", timeout=5)
+                assert was_refused(raised.value) == (not arrives or number > 0)
+        hearing.join(5)
+    assert any(arrived) == arrives
