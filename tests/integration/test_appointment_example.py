@@ -79,3 +79,34 @@ def test_steps_that_no_test_reaches_are_named_one_by_one(assistant: Path) -> Non
     run(assistant, "--base", "HEAD")
     comment = (assistant.parent / "results" / "comment.md").read_text("utf-8")
     assert "`opening_hours: action utter_sorry` · `data/flows.yml:49`" in comment
+
+
+STUBS = """stub_custom_actions:
+  {action}:
+    events:
+      - event: slot
+        name: {slot}
+        value: true
+    responses:
+      - response: {response}
+test_cases:"""
+
+
+@pytest.mark.parametrize(
+    ("action", "slot", "response", "wrong"),
+    [
+        ("action_chek_day", "day_is_free", "utter_booked", "action_chek_day"),
+        ("action_check_day", "day_is_fre", "utter_booked", "day_is_fre"),
+        ("action_check_day", "day_is_free", "utter_bookd", "utter_bookd"),
+        ("action_check_day", "day_is_free", "utter_booked", None),
+    ],
+)
+def test_stubs_are_held_against_the_domain(
+    assistant: Path, action: str, slot: str, response: str, wrong: str | None
+) -> None:
+    stubs = STUBS.format(action=action, slot=slot, response=response)
+    change(assistant, "tests/e2e_test_cases.yml", "test_cases:", stubs)
+    run(assistant)
+    report = json.loads((assistant.parent / "results" / "report.json").read_text("utf-8"))
+    found = [one["names"][0]["name"] for one in report["validation"]["findings"]]
+    assert found == ([] if wrong is None else [wrong])

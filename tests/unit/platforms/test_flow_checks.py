@@ -100,6 +100,16 @@ FAULTS: dict[str, tuple[list[Edit], str]] = {
     "flow-flow-undefined": ([(F, "link: give_feedback", "link: get_feedback")], "data/flows.yml:43:15"),
     "flow-action-undefined": ([(F, "action: action_cancel", "action: action_cancl")], "data/flows.yml:41:17"),
     "flow-response-undefined": ([(F, "action: utter_cancelled", "action: utter_canceled")], "data/flows.yml:42:17"),
+    "flow-code-response-undefined": (
+        [
+            (
+                "actions/actions.py",
+                "        return [SlotSet",
+                '        dispatcher.utter_message(response="utter_bookd")\n        return [SlotSet',
+            )
+        ],
+        "actions/actions.py:14:43",
+    ),
     "flow-slot-undefined": ([(F, "if: slots.rating < 3", "if: slots.ratings < 3")], "data/flows.yml:56:17"),
     "flow-intent-undefined": (
         [(F, "    description: Tell when", "    nlu_trigger:\n      - intent: hours\n    description: Tell when")],

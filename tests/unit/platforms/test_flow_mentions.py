@@ -47,8 +47,13 @@ MENTIONED: list[tuple[Edit, str, str]] = [
         f"{U}:17",
     ),
     (
+        (U, "      - user: oh, rather a shave", "      - user: oh, rather a shave\n        mood: hasty"),
+        "e2e-doubtful",
+        f"{U}:17",
+    ),
+    (
         (U, "test_case: a question in between", "test_case: service and day in one sentence"),
-        "e2e-syntax",
+        "e2e-doubtful",
         f"{U}:20",
     ),
 ]
@@ -57,6 +62,12 @@ MENTIONED: list[tuple[Edit, str, str]] = [
 @pytest.mark.parametrize(("edit", "code", "place"), MENTIONED, ids=[edit[2] for edit, _, _ in MENTIONED])
 def test_a_name_that_nothing_defines(tmp_path: Path, edit: Edit, code: str, place: str) -> None:
     assert [one.rsplit(":", 1)[0] for one in found_in(tmp_path, edit)[code]] == [place]
+
+
+def test_code_says_a_response_that_the_domain_does_not_define(tmp_path: Path) -> None:
+    says = '        dispatcher.utter_message(response="utter_bookd")\n        return []'
+    found = checked(example(tmp_path, ("actions/actions.py", "        return []", says))).findings
+    assert {(one.code, one.severity) for one in found} == {("flow-code-response-undefined", "warning")}
 
 
 HARMLESS: list[Edit] = [

@@ -27,7 +27,7 @@ from turncheck.run.reading import (
     with_tests,
 )
 from turncheck.run.repeats import compares_turns, engine_of_base, rules_of, section_of_base, worth_of
-from turncheck.validation.case_names import check_cases
+from turncheck.validation.case_names import check_cases, check_stubs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -67,7 +67,8 @@ def measure(run: RunInProgress) -> EndToEnd | None:
         whole = why_not.fault and not any(finding.severity == "error" for finding in run.cases.findings)
         run.skip(with_tests(why_not, [case.name for case in run.cases.cases] if whole else None))
         if run.project.flows:  # they are held against the flows all the same
-            run.case_findings = tuple(map(_as_not_run, run.cases.findings))
+            of_stubs = check_stubs(run.cases, DialogueDomain.of(run.project))
+            run.case_findings = (*map(_as_not_run, run.cases.findings), *of_stubs)
         return None
     read = run.cases
     asked = run.options(CaseOptions)

@@ -15,6 +15,7 @@ _NEEDS: Final[dict[str, tuple[Part, ...]]] = {
     **dict.fromkeys(
         (
             *("flow-action-undefined", "flow-response-undefined", "flow-slot-undefined", "flow-question-missing"),
+            "flow-code-response-undefined",
             "flow-slot-never-filled",
         ),
         ("domain",),
@@ -229,6 +230,13 @@ _OF_NAMES: Final = (
         "A flow says a response that the domain does not define",
         "Rasa refuses the flow, or says nothing at this step. Define the response, or correct the name.",
         about=("in flow", "response"),
+    ),
+    _check(
+        "flow-code-response-undefined",
+        "warning",
+        "Code says a response that the domain does not define",
+        "Rasa says nothing then. Define the response, or correct the name.",
+        about=("response",),
     ),
     _check(
         "flow-slot-undefined",

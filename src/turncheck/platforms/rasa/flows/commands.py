@@ -36,7 +36,7 @@ def of_payload(facts: FlowFacts, payload: Payload, where: str, location: Locatio
         slot = facts.slot(name)
         if slot is None and name not in facts.slots:
             message = f"{where} sets the slot '{name}', which the domain does not define."
-            near = suggestion(name, facts.facts.slots)
+            near = facts.meant("slot", name, facts.facts.slots)
             names = (about, Name("slot", name))
             yield found("flow-payload-undefined", message, location, near, names=names)
         elif slot is not None and (listed := refused_value(slot, value)):
@@ -48,7 +48,8 @@ def of_payload(facts: FlowFacts, payload: Payload, where: str, location: Locatio
         if flow not in facts.flow_names:
             message = f"{where} starts the flow '{flow}', which does not exist."
             names = (about, Name("flow", flow))
-            yield found("flow-payload-undefined", message, location, suggestion(flow, facts.flow_names), names=names)
+            near = facts.meant("flow", flow, facts.flow_names)
+            yield found("flow-payload-undefined", message, location, near, names=names)
 
 
 def refused_value(slot: Slot, value: str) -> tuple[str, ...]:

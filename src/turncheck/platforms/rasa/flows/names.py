@@ -129,7 +129,14 @@ def undefined_in_stories(facts: FlowFacts) -> Iterator[Finding]:
     if not facts.project.domain.is_empty:
         for finding in (*check_domain(facts.facts), *check_responses(facts.facts), *check_code(facts.facts)):
             if finding.code != "response-unused" and not any(name.name in known for name in finding.names):
-                yield finding
+                is_said = finding.code == "code-name-undefined" and finding.names[0].kind == "response"
+                yield _said_by_code(finding) if is_said else finding
+
+
+def _said_by_code(finding: Finding) -> Finding:
+    message = f"Python code says the response '{finding.names[0].name}', which the domain does not define."
+    where, others = finding.location, finding.others
+    return found("flow-code-response-undefined", message, where, finding.suggestion, others, names=finding.names)
 
 
 def questions(facts: FlowFacts) -> Iterator[Finding]:

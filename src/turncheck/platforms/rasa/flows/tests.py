@@ -92,7 +92,7 @@ def faults_of_understanding(facts: FlowFacts) -> Iterator[Finding]:
     for finding in facts.understanding.findings:
         if finding.severity == "error":
             is_eased = any(name.kind in {REPEATED, UNKNOWN} for name in finding.names)
-            yield replace(finding, severity="warning") if is_eased else finding
+            yield replace(finding, code="e2e-doubtful", severity="warning") if is_eased else finding
     for path, line, key in misspelt_cases(facts.project.root):
         message = f"Nothing reads the key '{key}' of '{path}'."
         yield found("key-unknown", message, Location(path, line, 1), "Did you mean 'test_cases'?")
