@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING, Any, Final
 
@@ -100,6 +101,20 @@ def leads_out(path: str) -> bool:
     return bool(read.root or read.drive) or ".." in read.parts or "://" in path
 
 
+def _ensure_writable(text: str) -> None:
+    """Refuse what no path, address or message can have.
+
+    Raises:
+        WrongWordError: why not.
+    """
+    if "\0" in text:
+        raise WrongWordError("it has a NUL character")
+    try:
+        os.fsencode(text)
+    except UnicodeEncodeError:  # half of a character, which JSON and YAML can spell
+        raise WrongWordError("it has half of a surrogate pair") from None
+
+
 def _file_keys() -> list[str]:
     return [name for name, option in options().items() if option.file_key]
 
@@ -116,8 +131,9 @@ def _parse(
     for name, value in values.items():
         try:
             parsed[name.replace("-", "_")] = found = known[name].parse(value)
-            if any("\0" in one for one in (found if isinstance(found, tuple) else (found,)) if isinstance(one, str)):
-                raise WrongWordError("it has a NUL character")
+            for text in found if isinstance(found, tuple) else (found,):
+                if isinstance(text, str):
+                    _ensure_writable(text)
         except ValueError as error:
             complete = isinstance(error, WrongWordError) or known[name].is_private
             meant = error.meant if isinstance(error, WrongWordError) else None

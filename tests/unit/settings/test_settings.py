@@ -253,3 +253,17 @@ def test_another_word_for_the_cache_is_refused(value: str, golden: Golden) -> No
     with pytest.raises(UserError) as refused:
         from_arguments({"cache": value})
     golden(refused.value)
+
+
+@pytest.mark.parametrize("name", [name for name, option in options().items() if option.flag])
+@pytest.mark.parametrize("value", ["x\ud800", "\udfffx", "a\0b"])
+def test_no_setting_has_what_cannot_be_written(name: str, value: str) -> None:
+    given = [value] if options()[name].many else value
+    try:
+        read = from_flags({name: given})
+    except UserError as refused:
+        refused.message.encode("ascii", "backslashreplace")
+        return
+    texts = next(iter(read.values()))
+    for text in texts if isinstance(texts, tuple) else (texts,):
+        assert not isinstance(text, str) or text.isprintable()
