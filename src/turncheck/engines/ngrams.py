@@ -8,8 +8,11 @@ because words repeat: a word's character n-grams are looked up once, which makes
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import dataclass, field
+from functools import cache
 from itertools import chain, pairwise
+from threading import Lock
 from typing import TYPE_CHECKING, Any, Final, Self, TypedDict
 
 import numpy as np
@@ -175,9 +178,7 @@ class NgramFeatures:
     def fit(cls, texts: Sequence[str], *, unknown_count: bool = False) -> tuple[Self, SparseRows]:
         """Learn vocabulary and idf; return them with the features of ``texts``."""
         words, word_counts = count_terms(texts, _word_terms, 1)
-        characters, character_counts = count_terms(
-            texts, _CharacterTerms(), 1 if len(texts) <= _FEW else _MIN_DOCUMENTS
-        )
+        characters, character_counts = count_terms(texts, _character_terms, 1 if len(texts) <= _FEW else _MIN_DOCUMENTS)
         counts = beside(word_counts, character_counts)
         documents = np.bincount(counts.columns, minlength=counts.width)
         idf = on_grid(np.log((1.0 + len(texts)) / (1.0 + documents)) + 1).astype(np.float32)
@@ -273,36 +274,84 @@ def all_terms(text: str) -> list[str]:
     return terms
 
 
-class _CharacterTerms:
-    """The character 3-grams of a text, word by word; each word is cut once."""
-
-    def __init__(self) -> None:
-        self._known: dict[str, list[str]] = {}
-
-    def __call__(self, text: str) -> list[str]:
-        found: list[str] = []
-        for word in text.lower().split():
-            terms = self._known.get(word)
-            if terms is None:
-                terms = self._known[word] = _trigrams(word)
-            found.extend(terms)
-        return found
+def _character_terms(text: str) -> list[str]:
+    """The character 3-grams of a text, word by word."""
+    return [term for word in text.lower().split() for term in _trigrams(word)]
 
 
-def count_terms(texts: Sequence[str], terms_of: Any, min_documents: int) -> tuple[dict[str, int], SparseRows]:
+class _Vocabulary:
+    """All terms of one kind that texts had so far, by number; each text is taken apart once in a process.
+
+    Folds, and both sides of a change, have the same texts again and again.
+    """
+
+    def __init__(self, terms_of: Callable[[str], Iterable[str]]) -> None:
+        self._terms_of = terms_of
+        self._lock = Lock()
+        self._forget()
+
+    def _forget(self) -> None:
+        self._numbers: dict[str, int] = {}
+        self._terms: NDArray[np.object_] = np.empty(0, dtype=object)
+        self._ordered: NDArray[np.int64] = np.empty(0, dtype=np.int64)
+        self._known: dict[str, tuple[NDArray[np.int32], NDArray[np.float32]]] = {}
+        self._size = 0
+
+    def count(self, texts: Sequence[str], min_documents: int) -> tuple[dict[str, int], SparseRows]:
+        """Count as :func:`count_terms` does."""
+        with self._lock:
+            rows = [self._known.get(text) or self._taken_apart(text) for text in texts]
+            self._order()
+            lengths = np.fromiter((len(numbers) for numbers, _ in rows), dtype=np.int64, count=len(rows))
+            starts = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+            nothing = np.empty(0, dtype=np.int32)
+            numbers = np.concatenate([nothing, *(numbers for numbers, _ in rows)])
+            counts = np.concatenate([nothing.astype(np.float32), *(counts for _, counts in rows)])
+            documents = np.bincount(numbers, minlength=len(self._terms))
+            kept = self._ordered[documents[self._ordered] >= max(min_documents, 1)]
+            columns = np.full(len(self._terms), -1, dtype=np.int32)
+            columns[kept] = np.arange(len(kept), dtype=np.int32)
+            terms = dict(zip(self._terms[kept].tolist(), range(len(kept)), strict=True))
+            if self._size > _MOST_KNOWN:
+                self._forget()
+        return terms, _renumber(SparseRows(starts, numbers, counts, len(columns)), columns, len(kept))
+
+    def _taken_apart(self, text: str) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
+        """Number a text's terms, each once, and count them."""
+        number = self._numbers.setdefault
+        times = Counter([number(term, len(self._numbers)) for term in self._terms_of(text)])
+        numbers = np.fromiter(times.keys(), dtype=np.int32, count=len(times))
+        known = self._known[text] = numbers, np.fromiter(times.values(), dtype=np.float32, count=len(times))
+        self._size += len(times)
+        return known
+
+    def _order(self) -> None:
+        """Order the terms by their characters, if there are new ones."""
+        new = list(self._numbers)[len(self._terms) :]
+        if new:
+            self._terms = np.append(self._terms, np.array(new, dtype=object))
+            terms = self._terms.tolist()
+            numbers = [*self._ordered.tolist(), *range(len(terms) - len(new), len(terms))]
+            self._ordered = np.array(sorted(numbers, key=terms.__getitem__), dtype=np.int64)
+
+
+_MOST_KNOWN: Final = 1_000_000
+"""With more terms of texts than this (8 bytes each) a vocabulary begins anew."""
+
+
+@cache
+def _vocabulary(terms_of: Callable[[str], Iterable[str]]) -> _Vocabulary:
+    return _Vocabulary(terms_of)
+
+
+def count_terms(
+    texts: Sequence[str], terms_of: Callable[[str], Iterable[str]], min_documents: int
+) -> tuple[dict[str, int], SparseRows]:
     """Count terms; those in too few texts are dropped, the others are numbered in the order of their characters.
 
-    That order makes the result independent of the order in which words occur.
+    That order makes the result independent of the order in which words occur, and of other texts.
     """
-    numbers: dict[str, int] = {}
-    number = numbers.setdefault
-    rows = [[number(term, len(numbers)) for term in terms_of(text)] for text in texts]
-    counts = _merge(rows, len(numbers))
-    documents = np.bincount(counts.columns, minlength=len(numbers))
-    kept = sorted(term for term, index in numbers.items() if documents[index] >= min_documents)
-    new_columns = np.full(len(numbers), -1, dtype=np.int32)
-    new_columns[[numbers[term] for term in kept]] = np.arange(len(kept), dtype=np.int32)
-    return {term: column for column, term in enumerate(kept)}, _renumber(counts, new_columns, len(kept))
+    return _vocabulary(terms_of).count(texts, min_documents)
 
 
 def count_known(texts: Sequence[str], terms_of: Callable[[str], Iterable[str]], columns: dict[str, int]) -> SparseRows:

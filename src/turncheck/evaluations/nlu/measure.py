@@ -168,11 +168,13 @@ class KeptAnswers(Struct, frozen=True):
         self.others.keep(unit, answer)
         try:
             text = write_answer(answer)
-            if write_answer(read_answer(text)) != text:
+            if read_answer(text) != answer:
                 return
         except (UnwritableError, UnreadableError):
             return
-        self.cache.put(self._key(unit), unit.partition(":")[0], gzip.compress(text.encode(), 6, mtime=0))
+        self.cache.put(
+            self._key(unit), unit.partition(":")[0], gzip.compress(text.encode(), self.cache.compression, mtime=0)
+        )
 
     def _answers(self, run: FoldRun, unit: str) -> bool:
         return unit == fold_unit(run.fold) and [parse.text for parse in run.parses] == [*self.texts.get(run.fold, ())]

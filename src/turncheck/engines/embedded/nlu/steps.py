@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from turncheck.engines.embedded.nlu.plan import Step
+    from turncheck.project.nlu_data import Example
 
 
 # The stand-in for ResponseSelector: the intent model over response keys.
@@ -49,11 +50,7 @@ class ResponseSelectorStandIn(Struct, frozen=True):
     def train(cls, parameters: Mapping[str, Any], training: Lessons) -> Self | None:
         """Train on the sentences of retrieval intents; ``None`` (and a note) if there are none."""
         intent = parameters["retrieval_intent"]
-        chosen = [
-            example
-            for example in training.examples
-            if example.text and example.intent and "/" in example.intent and intent in {None, example.base_intent}
-        ]
+        chosen = [example for example in training.examples if selects(parameters, example)]
         if not chosen:
             of = f"of the retrieval intent {intent!r}" if intent else "of a retrieval intent"
             training.notes.append(f"ResponseSelector was left out: there are no examples {of}")
@@ -83,6 +80,12 @@ class ResponseSelectorStandIn(Struct, frozen=True):
         """Read the model."""
         selector = parameters["retrieval_intent"] or DEFAULT_SELECTOR
         return cls(selector, IntentModel.load(members), parameters["ranking_length"])
+
+
+def selects(parameters: Mapping[str, Any], example: Example) -> bool:
+    """Whether a response selector learns from this sentence."""
+    label, intent = example.intent or "", parameters.get("retrieval_intent")
+    return bool(example.text) and "/" in label and intent in {None, example.base_intent}
 
 
 # Rule-based components that find or rewrite entities: RegexEntityExtractor and EntitySynonymMapper.

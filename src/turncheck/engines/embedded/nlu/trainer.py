@@ -18,7 +18,7 @@ from turncheck.engines.embedded.nlu.engine import EmbeddedNluEngine
 from turncheck.engines.embedded.nlu.linear import LabelSplit
 from turncheck.engines.embedded.nlu.plan import READS_SENTENCE_FEATURES, READS_TOKEN_FEATURES, Plan, Step, make_plan
 from turncheck.engines.embedded.nlu.spacy_model import make_tokenizer
-from turncheck.engines.embedded.nlu.steps import FEATURIZERS, extractor_of, load_step, train_step
+from turncheck.engines.embedded.nlu.steps import FEATURIZERS, extractor_of, load_step, selects, train_step
 from turncheck.engines.embedded.training_key import NoDigestError, digest_of, nlu_inputs
 from turncheck.engines.ngrams import TrainingSentences
 from turncheck.process.one_thread import one_thread
@@ -85,7 +85,9 @@ def _tried(component: Component, learnt: Batch) -> Component:
 
 
 def learnt_by(step: Step, training: Training) -> Lessons:
-    """Return the input of a step that learns: no synonyms, no patterns, no features that it does not read."""
+    """Return the input of a step that learns: no synonyms, no patterns, no features or sentences it does not read."""
+    if step.kind == "ResponseSelectorStandIn":
+        return _learnt_by_selector(step, training)
     whole = training.batch
     batch = Batch.of(whole.texts, whole.tokens)
     if step.kind in READS_SENTENCE_FEATURES:
@@ -93,6 +95,14 @@ def learnt_by(step: Step, training: Training) -> Lessons:
     if step.kind in READS_TOKEN_FEATURES:
         batch.patterns, batch.dense_token_features = whole.patterns, whole.dense_token_features
     examples = tuple(map(_as_annotated, training.examples))
+    return Lessons(examples, batch, training.seed, training.label_split, training.vectors)
+
+
+def _learnt_by_selector(step: Step, training: Training) -> Lessons:
+    """Only its own sentences, and none of their entities: what else is edited does not train it again."""
+    rows = [row for row, example in enumerate(training.examples) if selects(step.parameters, example)]
+    examples = tuple(dataclasses.replace(training.examples[row], entities=(), metadata=None) for row in rows)
+    batch = Batch.of([example.text for example in examples], [training.batch.tokens[row] for row in rows])
     return Lessons(examples, batch, training.seed, training.label_split, training.vectors)
 
 
