@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from turncheck.dialogue import events, states
 from turncheck.dialogue.domain import ACTION_LISTEN, ACTION_SESSION_START, OTHER_VALUE, SHOULD_NOT_BE_SET
-from turncheck.dialogue.states import Part, State
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Hashable, Iterable, Mapping
 
     from turncheck.dialogue.domain import DialogueDomain
+    from turncheck.dialogue.states import Part, State
     from turncheck.project.model import Slot
 
 
@@ -139,7 +139,7 @@ class SlotValues:
     """The values of all slots at one moment. Immutable: setting a slot gives a new object, so trackers can share
     them."""
 
-    __slots__ = ("_features", "_features_of_set", "definitions", "values", "was_set")
+    __slots__ = ("_features", "_features_of_set", "_text", "definitions", "values", "was_set")
 
     def __init__(
         self,
@@ -153,6 +153,7 @@ class SlotValues:
         """The slots that an event has set since the beginning or the last reset, including those set to ``None``."""
         self._features: Part | None = None
         self._features_of_set: Part | None = None
+        self._text: str | None = None
 
     def with_value(self, name: str, value: Any) -> SlotValues:
         """Return these values with one set; a slot that the domain does not know is left out, as in Rasa."""
@@ -173,12 +174,8 @@ class SlotValues:
     def features(self) -> Part:
         """The features of every slot that has any, by name; not to be changed by the caller."""
         if self._features is None:
-            features = Part()
-            for name, slot in self.definitions.items():
-                seen = self._seen(slot)
-                if seen is not None:
-                    features[name] = seen
-            self._features = features
+            seen = ((name, self._seen(slot)) for name, slot in self.definitions.items())
+            self._features = states.slots_part(tuple([pair for pair in seen if pair[1] is not None]))
         return self._features
 
     @property
@@ -186,8 +183,17 @@ class SlotValues:
         """Like :attr:`features`, without the slots that still have their initial value."""
         if self._features_of_set is None:
             was_set = self.was_set
-            self._features_of_set = Part({name: seen for name, seen in self.features.items() if name in was_set})
+            self._features_of_set = states.slots_part(
+                tuple([pair for pair in self.features.items() if pair[0] in was_set])
+            )
         return self._features_of_set
+
+    @property
+    def text(self) -> str:
+        """The values as a text that differs where any differs, also in its type (1, 1.0 and True)."""
+        if self._text is None:
+            self._text = repr((sorted(self.was_set), self.values))
+        return self._text
 
     def _seen(self, slot: Slot) -> Features | str | None:
         if not influences(slot):
@@ -246,10 +252,22 @@ class Situation:
 
     def copy(self) -> Situation:
         """Return an independent copy of this situation."""
-        other = Situation.__new__(Situation)
-        for name in Situation.__slots__:  # `copy.copy` takes ten times as long, and dialogues are copied often
-            setattr(other, name, getattr(self, name))
+        other = Situation.__new__(Situation)  # `copy.copy` takes ten times as long, and dialogues are copied often
+        other.domain, other.slots, other._user = self.domain, self.slots, self._user  # noqa: SLF001 - its own class
+        other.latest_action, other.latest_message = self.latest_action, self.latest_message
+        other.followup_action, other.active_loop, other.paused = self.followup_action, self.active_loop, self.paused
         return other
+
+    @property
+    def key(self) -> Hashable:
+        """What is equal for situations that the same events lead on in the same way; valid while they exist."""
+        message, action, loop = self.latest_message, self.latest_action, self.active_loop
+        return (
+            *(self.slots.text, self.followup_action, self.paused),
+            *(message.text, message.use_text, id(message.intent), message.entities and repr(message.entities)),
+            None if action is None else (action.name, action.text),
+            None if loop is None else (*loop[:3], id(loop.trigger_message)),
+        )
 
     @property
     def latest_action_name(self) -> str | None:

@@ -122,6 +122,12 @@ def loop_part(name: str) -> Part:
     return Part({LOOP_NAME: name})
 
 
+@lru_cache(maxsize=4096)
+def slots_part(features: tuple[tuple[str, Any], ...]) -> Part:
+    """Return what policies see of the slots."""
+    return Part(features)
+
+
 _KEPT_STATES: Final = 4096
 _states: dict[tuple[int, ...], State] = {}
 

@@ -74,8 +74,12 @@ class History:
         if loops:
             self._loops |= loops
             self._forget()
-        for event in events[self._read :]:
-            self._take(event)
+        new = events[self._read :]
+        if self._loops or not _UNDO.isdisjoint(map(type, new)):
+            for event in new:
+                self._take(event)
+        else:
+            self._applied += new
         self._read = len(events)
         return self._applied
 
@@ -134,7 +138,8 @@ class History:
         return Moment(now.state(), hide_rule_turn, now.followup_action, now.latest_action_name, now.active_loop_name)
 
 
-_MAY_UNDO: Final = (ActionExecuted, ActionReverted, UserUtteranceReverted, Restarted, SessionStarted)
+_UNDO: Final = frozenset({ActionReverted, UserUtteranceReverted, Restarted, SessionStarted})
+_MAY_UNDO: Final = (ActionExecuted, *_UNDO)
 
 
 def _undo_until(kind: type[Event], applied: list[Event]) -> None:

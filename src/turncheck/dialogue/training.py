@@ -15,10 +15,11 @@ from turncheck.messages.errors import BeyondLimitError
 from turncheck.project.config import states_looked_back_at
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Hashable, Iterable, Mapping, Sequence
     from random import Random
 
     from turncheck.dialogue.domain import DialogueDomain
+    from turncheck.dialogue.situation import Situation
     from turncheck.dialogue.states import State
     from turncheck.messages.finding import Location
     from turncheck.project.model import Project, Story
@@ -153,6 +154,9 @@ _COPIED: Final = 16
 """So many events of the dialogue so far are copied and compared while one is followed."""
 
 
+_UNDOING: Final = (ActionReverted, UserUtteranceReverted, Restarted)
+
+
 class TooManyDialoguesError(BeyondLimitError):
     """More than :data:`MOST_WAYS` dialogues lead through one step, or all have more than :data:`MOST_EVENTS`.
 
@@ -195,7 +199,24 @@ class StoryTracker(Tracker):
         """Return an independent copy of this tracker."""
         other = super().copy()
         other.location, other.parts, other.is_augmented = self.location, self.parts, self.is_augmented
-        other.set_states(self._states)
+        other._states = list(self._states)  # noqa: SLF001 - its own class
+        return other
+
+    def followed(self, step: StoryStep, passage: _Passage) -> StoryTracker:
+        """Return the dialogue that goes on through the step."""
+        other = self.entering(step)
+        other.events += passage.events
+        other.situation = passage.end.copy()
+        other._states[-1:] = passage.states  # noqa: SLF001 - its own class
+        return other
+
+    def entering(self, step: StoryStep) -> StoryTracker:
+        """Return a copy that is about to go through the step."""
+        other = self.copy()
+        other.name = _joined(self.name, step.name)
+        other.location = step.location
+        other.source = step.location.path
+        other.parts = (*self.parts, step)
         return other
 
     def fresh(self) -> StoryTracker:
@@ -208,10 +229,6 @@ class StoryTracker(Tracker):
     def share_states(self, known: dict[str, State]) -> None:
         """Use one object for equal states of all dialogues: there are few of them, and many dialogues."""
         self._states = [known.setdefault(state.text, state) for state in self._states]
-
-    def set_states(self, states: Sequence[State]) -> None:
-        """Take over the states of the tracker this one is a copy of."""
-        self._states = list(states)
 
     def append(self, event: Event) -> None:
         """Append an event, and record the state."""
@@ -250,6 +267,33 @@ class StoryTracker(Tracker):
     def fingerprint(self) -> tuple[str, ...]:
         """A fingerprint that is equal for trackers that are the same dialogue for every policy."""
         return tuple([state.text for state in self._states])
+
+    @property
+    def identity(self) -> tuple[int, ...]:
+        """The same as :attr:`fingerprint`, but quick, and valid only among trackers that share their states."""
+        return tuple(map(id, self._states))
+
+
+class _Passage(Struct, frozen=True):
+    """The events of a step, what policies see before each of its actions and at its end, and where it ends.
+
+    All dialogues that come in the same situation go through the step in the same way.
+    """
+
+    events: Sequence[Event]
+    states: Sequence[State]
+    end: Situation
+
+    @classmethod
+    def through(cls, events: Sequence[Event], begin: Situation, known: dict[str, State]) -> _Passage:
+        """Follow the events, none of which undoes others, from this situation on."""
+        now = begin.copy()
+        states = []
+        for event in events:
+            if isinstance(event, ActionExecuted):
+                states.append(now.state())
+            now.apply(event)
+        return cls(events, [known.setdefault(state.text, state) for state in (*states, now.state())], now)
 
 
 class Trackers(Struct, frozen=True):
@@ -330,7 +374,7 @@ class _Walk:
         self.augmentation = augmentation
         self.window = window
         self.random: Random | None = None
-        self.known: set[tuple[bool, tuple[str, ...]]] = set()
+        self.known: set[tuple[bool, tuple[int, ...]]] = set()
         self.duplicates: list[StoryTracker] = []
         self.unused: frozenset[str] = frozenset()
         self.states: dict[str, State] = {}
@@ -344,7 +388,9 @@ class _Walk:
             return []
         augmentation = 0 if is_rule else self.augmentation
         waiting: defaultdict[str, list[StoryTracker]] = defaultdict(list)
-        waiting[STORY_START].append(StoryTracker(self.domain, is_rule=is_rule))
+        first = StoryTracker(self.domain, is_rule=is_rule)
+        first.share_states(self.states)
+        waiting[STORY_START].append(first)
         finished: list[StoryTracker] = []
         story_ends: list[StoryTracker] = []
         used: set[str] = set()
@@ -445,18 +491,26 @@ class _Walk:
         events = step.explicit_events(self.domain)
         if not events:
             return []
+        if any(isinstance(event, _UNDOING) for event in events):
+            return self._followed_one_by_one(step, events, incoming, finished)
+        passages: dict[Hashable, _Passage] = {}
         trackers = []
         for tracker in incoming:
-            followed = tracker.copy()
-            followed.name = _joined(tracker.name, step.name)
-            followed.location = step.location
-            followed.source = step.location.path
-            followed.parts = (*tracker.parts, step)
-            trackers.append(followed)
+            key = tracker.situation.key
+            if key not in passages:
+                passages[key] = _Passage.through(events, tracker.situation, self.states)
+            trackers.append(tracker.followed(step, passages[key]))
+        return trackers
+
+    def _followed_one_by_one(
+        self, step: StoryStep, events: Sequence[Event], incoming: Sequence[StoryTracker], finished: list[StoryTracker]
+    ) -> list[StoryTracker]:
+        """Follow events of which some undo what each dialogue said before."""
+        trackers = [tracker.entering(step) for tracker in incoming]
         for event in events:
-            cuts = isinstance(event, (ActionReverted, UserUtteranceReverted, Restarted))
             for tracker in trackers:
-                if cuts:
+                if isinstance(event, _UNDOING):
+                    tracker.share_states(self.states)
                     finished.append(tracker.copy())
                 tracker.append(event)
         for tracker in trackers:
@@ -467,7 +521,7 @@ class _Walk:
         """Leave out duplicates of earlier dialogues."""
         new = []
         for tracker in trackers:
-            key = (tracker.is_rule, tracker.fingerprint)
+            key = (tracker.is_rule, tracker.identity)
             if key in self.known:
                 self.duplicates.append(tracker)
             else:
@@ -485,15 +539,15 @@ class _Walk:
                 start = tracker.copy()
                 start.is_augmented = True
                 start.append(ActionReverted())
+                start.share_states(self.states)
                 waiting[STORY_START].append(start)
         return waiting
 
     def _limited(self, trackers: list[StoryTracker], augmentation: int) -> list[StoryTracker]:
         if not augmentation:
             return trackers
-        original = [tracker for tracker in trackers if not tracker.is_augmented]
         glued = [tracker for tracker in trackers if tracker.is_augmented]
-        return [*original, *self._sample(glued, augmentation * 10)]
+        return [*(one for one in trackers if not one.is_augmented), *self._sample(glued, augmentation * 10)]
 
     def _sample(self, trackers: list[StoryTracker], number: int) -> list[StoryTracker]:
         """Shuffle in place, as Rasa does, and take the first ones."""
@@ -524,20 +578,16 @@ def _passing(start: Checkpoint, trackers: Sequence[StoryTracker]) -> list[StoryT
 
 def _distinct(trackers: Iterable[StoryTracker]) -> list[StoryTracker]:
     """Keep the first of the dialogues that are the same up to here: they would stay the same."""
-    distinct: dict[tuple[str, ...], StoryTracker] = {}
+    distinct: dict[tuple[int, ...], StoryTracker] = {}
     for tracker in trackers:
-        distinct.setdefault(tracker.fingerprint, tracker)
+        distinct.setdefault(tracker.identity, tracker)
     return list(distinct.values())
 
 
 def _joined_by_end(trackers: Iterable[StoryTracker], window: int) -> tuple[list[StoryTracker], list[StoryTracker]]:
     """Part the first of the dialogues with the same last states, which goes on, from the others."""
-    going_on: dict[tuple[str, ...], StoryTracker] = {}
-    ended: list[StoryTracker] = []
-    for tracker in trackers:
-        last = tuple(state.text for state in tracker.last_states(window))
-        if going_on.setdefault(last, tracker) is not tracker:
-            ended.append(tracker)
+    going_on: dict[tuple[int, ...], StoryTracker] = {}
+    ended = [one for one in trackers if going_on.setdefault(one.identity[-window:], one) is not one]
     return list(going_on.values()), ended
 
 

@@ -24,7 +24,7 @@ from turncheck.process.output_files import atomic_write, remove
 from turncheck.process.regular_file import read_regular
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from turncheck.process.environment import Secret
 
@@ -101,6 +101,12 @@ class Cache:
             self.kept[kind] = self.kept.get(kind, 0) + 1
             self.unkept = 0
 
+    def put_made(self, key: str, kind: str, make: Callable[[], bytes | None]) -> None:
+        """Keep the content that ``make`` returns, if it can be made."""
+        content = make()
+        if content is not None:
+            self.put(key, kind, content)
+
     def mark_damaged(self, key: str, kind: str) -> None:
         """Ignore from now on an entry that was found: its content has changed."""
         self.found[kind] -= 1
@@ -161,7 +167,7 @@ class RunCache(Cache):
 
     def __init__(self) -> None:
         super().__init__(Path())
-        self._entries_here: dict[str, bytes] = {}
+        self._entries_here: dict[str, Callable[[], bytes | None]] = {}
 
     def surroundings(self) -> Mapping[str, str]:
         """Return nothing: code, libraries and machine stay the same until the run ends."""
@@ -169,11 +175,19 @@ class RunCache(Cache):
 
     def get(self, key: str, kind: str) -> bytes | None:  # noqa: ARG002 - as above
         """Return the content that was kept under a key."""
-        return self._entries_here.get(key)
+        make = self._entries_here.get(key)
+        content = None if make is None else make()
+        if content is not None:
+            self._entries_here[key] = lambda: content
+        return content
 
-    def put(self, key: str, kind: str, content: bytes) -> None:  # noqa: ARG002 - as above
+    def put(self, key: str, kind: str, content: bytes) -> None:
         """Keep a content until the run ends."""
-        self._entries_here[key] = content
+        self.put_made(key, kind, lambda: content)
+
+    def put_made(self, key: str, kind: str, make: Callable[[], bytes | None]) -> None:  # noqa: ARG002 - as above
+        """Have a content made when it is asked for: most are not."""
+        self._entries_here[key] = make
 
     def mark_damaged(self, key: str, kind: str) -> None:  # noqa: ARG002 - as above
         """Ignore an entry from now on."""

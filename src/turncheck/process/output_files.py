@@ -140,10 +140,13 @@ def _partial_file(path: Path) -> tuple[Path, BinaryIO]:
         os.close(descriptor)
 
 
+_LEFT: Final = re.compile(rf"[a-z0-9_]{{8}}{re.escape(_PARTIAL)}")
+
+
 def _clear_partials(path: Path) -> None:
-    left = re.compile(rf"\.{re.escape(path.name[:_LONGEST_NAME])}\.[a-z0-9_]{{8}}{re.escape(_PARTIAL)}")
+    begin = f".{path.name[:_LONGEST_NAME]}."
     for other in path.parent.iterdir():
-        if left.fullmatch(other.name):
+        if other.name.startswith(begin) and _LEFT.fullmatch(other.name, len(begin)):
             _remove_if_left(other)
 
 

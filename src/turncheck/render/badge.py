@@ -7,8 +7,9 @@ nothing, and says its text to whoever cannot see it. Its colours keep a contrast
 from __future__ import annotations
 
 import json
+from functools import partial
+from html import escape as quoted
 from typing import TYPE_CHECKING, Final
-from xml.sax.saxutils import escape, quoteattr
 
 from msgspec import Struct
 
@@ -32,6 +33,7 @@ _LEFT: Final = "444444"
 _COLOURS: Final = {"passed": PASSED, "caution": RESERVED, "failed": FAILED}
 _TESTS: Final = {"core": ("story", "stories"), "e2e": ("case", "cases"), "batch": ("utterance", "utterances")}
 _LONGEST: Final = 100
+escape: Final = partial(quoted, quote=False)
 _PADDING: Final = 6
 _NARROW: Final = frozenset(" ',.:;!|()[]/ijlft1I")
 _WIDE: Final = frozenset("mwMW%@")
@@ -59,7 +61,7 @@ class Badge(Struct, frozen=True):
         """Return it as a picture."""
         texts = self._shown()
         left, right = (_width(text) + 2 * _PADDING for text in texts)
-        name = quoteattr(": ".join(texts))
+        name = f'"{quoted(": ".join(texts))}"'
         whole = left + right
         places = zip(texts, (_PADDING, left + _PADDING), strict=True)
         words = "".join(

@@ -5,7 +5,6 @@ What is drawn by `bars` and elsewhere as a curve is matplotlib's, which is impor
 
 from __future__ import annotations
 
-import logging
 import math
 import os
 import warnings
@@ -220,6 +219,8 @@ def _in_its_own_folder() -> Iterator[None]:
 @contextmanager
 def _without_words_about_its_cache() -> Iterator[None]:
     """Where the home folder cannot be written to, it lists fonts elsewhere, and recommends a variable of its own."""
+    import logging  # as matplotlib, only where curves are drawn
+
     logger = logging.getLogger("matplotlib")
     level = logger.level
     logger.setLevel(logging.ERROR)

@@ -15,8 +15,9 @@ from typing import Any
 import pytest
 from golden_texts import Golden
 
+from turncheck.engines.embedded import model_archive
 from turncheck.engines.embedded.model_archive import MemberReader, MemberWriter, keep, read_kept
-from turncheck.process.cache import Cache
+from turncheck.process.cache import Cache, RunCache
 from turncheck.process.environment import Secret
 
 KEY = "ab12"
@@ -183,6 +184,56 @@ def test_what_is_kept_can_be_read(tmp_path: Path) -> None:
     def write(writer: MemberWriter) -> None:
         writer.json("a", {"name": "x.y"})
 
-    assert keep(cache, KEY, "fold", write) is not None
+    keep(cache, KEY, "fold", write)
     assert json.dumps(read_kept(cache, KEY, "fold", lambda reader: reader.json("a", Any))) == '{"name": "x.y"}'
     assert cache.damaged == cache.unsigned == []
+
+
+def estimator(members: MemberWriter) -> None:
+    members.json("head", {})
+    members.estimator("svc", object())
+
+
+def dumped(monkeypatch: pytest.MonkeyPatch, content: bytes | Exception) -> list[object]:
+    """What is written as a skops file, which takes a second."""
+    written: list[object] = []
+
+    def dump(value: object) -> bytes:
+        written.append(value)
+        if isinstance(content, Exception):
+            raise content
+        return content
+
+    monkeypatch.setattr(model_archive, "dump", dump)
+    return written
+
+
+@pytest.mark.parametrize("reads", [0, 1, 2])
+def test_an_estimator_is_written_where_it_is_read(monkeypatch: pytest.MonkeyPatch, reads: int) -> None:
+    written = dumped(monkeypatch, b"svc")
+    cache = RunCache()
+    keep(cache, KEY, "model", estimator)
+    contents = [read_kept(cache, KEY, "model", lambda members: members.content("svc.skops")) for _ in range(reads)]
+
+    assert contents == [b"svc"] * reads
+    assert len(written) == min(reads, 1)
+
+
+def test_a_cache_in_a_folder_writes_it_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    written = dumped(monkeypatch, b"svc")
+    keep(Cache(tmp_path), KEY, "model", estimator)
+
+    assert len(written) == 1
+    assert read_kept(Cache(tmp_path), KEY, "model", lambda members: members.content("svc.skops")) == b"svc"
+
+
+@pytest.mark.parametrize("make", [RunCache, lambda: Cache(Path("cache"))])
+def test_an_estimator_that_cannot_be_written_is_not_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, make: Callable[[], Cache]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    dumped(monkeypatch, TypeError())
+    cache = make()
+    keep(cache, KEY, "model", estimator)
+
+    assert read_kept(cache, KEY, "model", lambda members: members.content("svc.skops")) is None

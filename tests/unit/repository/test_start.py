@@ -22,6 +22,8 @@ OF_THE_SOLVER = {
     *("scipy._cyutility", "scipy.linalg.cython_blas"),
     *("sklearn._cyutility", "sklearn.utils._cython_blas", "sklearn.svm._liblinear"),
 }
+NOT_NEEDED = {"email.message", "http.client", "numpy.ma", "skops", "ssl", "urllib.request", "xml.sax.saxutils"}
+"""What modules that a run does use would load besides, and most runs need not."""
 CODE = """\
 import sys
 from turncheck.__main__ import main
@@ -71,6 +73,7 @@ def test_what_a_run_loads(tmp_path: Path, golden: Golden) -> None:
 
     names = loaded(tmp_path, "run", "bot", "--no-cache", "--quiet", "--out", "out")
 
+    assert not names & NOT_NEEDED
     others = {name.partition(".")[0] for name in names if not name.startswith(("_", "turncheck"))}
     by_folder: dict[str, list[str]] = {}
     for name in sorted(name for name in names if name.startswith("turncheck.")):

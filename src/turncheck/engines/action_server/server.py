@@ -12,7 +12,6 @@ import socket
 import time
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from email.message import Message
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -317,6 +316,8 @@ def _document(kind: str, body: bytes) -> Any:
         raise ValueError(f"is not of JSON's type, but '{kind[:100]}'" if kind else "has no Content-Type")
     if not body.strip():
         raise ValueError("is empty")
+    from email.message import Message  # many modules, and most bots have no action server
+
     header = Message()
     header["Content-Type"] = kind
     try:

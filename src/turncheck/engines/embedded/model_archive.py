@@ -79,14 +79,19 @@ _RASA_MEMBERS: Final = frozenset({"metadata.json", "components"})
 
 
 class MemberWriter(Struct):
-    """Collects members below a prefix."""
+    """Collects members below a prefix; ``estimators`` are made members when all are needed, which takes a second."""
 
     members: dict[str, bytes] = field(default_factory=dict)
     prefix: str = ""
+    estimators: dict[str, Any] = field(default_factory=dict)
 
     def below(self, name: str) -> MemberWriter:
         """Return a writer of the same archive for members below ``name/``."""
-        return MemberWriter(self.members, f"{self.prefix}{name}/")
+        return MemberWriter(self.members, f"{self.prefix}{name}/", self.estimators)
+
+    def whole(self) -> dict[str, bytes]:
+        """Return all members by name."""
+        return {**self.members, **{path: dump(estimator) for path, estimator in self.estimators.items()}}
 
     def content(self, name: str, content: bytes) -> None:
         """Add a member unchanged."""
@@ -114,8 +119,7 @@ class MemberWriter(Struct):
 
     def estimator(self, name: str, estimator: Any) -> None:
         """Add a fitted scikit-learn estimator as ``name.skops``, without pickle."""
-
-        self.content(f"{name}.skops", dump(estimator))
+        self.estimators[f"{self.prefix}{name}.skops"] = estimator
 
 
 class MemberReader(Struct, frozen=True):
@@ -254,6 +258,7 @@ def write_model(
     Raises:
         UserError: it cannot be written.
     """
+    members = writer.whole()
     manifest = {
         "format": FORMAT,
         "turncheck": __version__,
@@ -261,7 +266,7 @@ def write_model(
         "fingerprint": fingerprint,
         "parts": parts,
         "named": named,
-        "members": {name: hashlib.sha256(content).hexdigest() for name, content in writer.members.items()},
+        "members": {name: hashlib.sha256(content).hexdigest() for name, content in members.items()},
     }
     content = json.dumps(manifest, indent=1, sort_keys=True).encode()
     with (
@@ -269,7 +274,7 @@ def write_model(
         gzip.GzipFile(fileobj=raw, mode="wb", filename="", mtime=0) as packed,
         tarfile.open(fileobj=packed, mode="w", format=tarfile.PAX_FORMAT) as archive,
     ):
-        for name, data in [(_MANIFEST, content), *sorted(writer.members.items())]:
+        for name, data in [(_MANIFEST, content), *sorted(members.items())]:
             head = tarfile.TarInfo(name)
             head.size = len(data)
             archive.addfile(head, io.BytesIO(data))
@@ -380,23 +385,40 @@ def read_kept(cache: Cache, key: str | None, kind: str, read: Callable[[MemberRe
         return None
 
 
-def keep(cache: Cache, key: str | None, kind: str, write: Callable[[MemberWriter], None]) -> Mapping[str, bytes] | None:
-    """Store what ``write`` writes, and return it; ``None`` if it cannot be stored, and is trained each time."""
-    if key is None:
-        return None
+def keep(cache: Cache, key: str | None, kind: str, write: Callable[[MemberWriter], None]) -> None:
+    """Store what ``write`` writes; what cannot be stored is trained each time."""
+    if key is not None and (writer := written(write)) is not None:
+        keep_written(cache, key, kind, writer)
+
+
+def keep_written(cache: Cache, key: str, kind: str, writer: MemberWriter) -> None:
+    """Store what was written."""
+    cache.put_made(key, kind, lambda: _packed(writer, cache.compression))
+
+
+def written(write: Callable[[MemberWriter], None]) -> MemberWriter | None:
+    """Return a writer with what ``write`` writes, ``None`` if that cannot be written."""
     writer = MemberWriter()
     try:
         write(writer)
     except (UserError, TypeError, ValueError):
         return None
+    return writer
+
+
+def _packed(writer: MemberWriter, compression: int) -> bytes | None:
+    """Return the members as an archive, ``None`` if an estimator cannot be written."""
+    try:
+        members = writer.whole()
+    except (UserError, TypeError, ValueError):
+        return None
     packed = io.BytesIO()
-    with tarfile.open(fileobj=packed, mode="w:gz", compresslevel=cache.compression) as archive:
-        for name, content in sorted(writer.members.items()):
+    with tarfile.open(fileobj=packed, mode="w:gz", compresslevel=compression) as archive:
+        for name, content in sorted(members.items()):
             head = tarfile.TarInfo(name)
             head.size = len(content)
             archive.addfile(head, io.BytesIO(content))
-    cache.put(key, kind, packed.getvalue())
-    return writer.members
+    return packed.getvalue()
 
 
 def _members(content: bytes) -> dict[str, bytes]:

@@ -16,7 +16,15 @@ from urllib.parse import quote
 from msgspec import Struct
 from msgspec.structs import replace
 
-from turncheck.engines.embedded.model_archive import MemberReader, Model, keep, read_kept, read_model
+from turncheck.engines.embedded.model_archive import (
+    MemberReader,
+    Model,
+    keep,
+    keep_written,
+    read_kept,
+    read_model,
+    written,
+)
 from turncheck.messages.errors import UserError
 from turncheck.web.addresses import Network, is_http, without_login
 
@@ -236,8 +244,11 @@ def cached_ensemble(cache: Cache, key: str, domain: DialogueDomain, train: Calla
     if found is not None:
         return found
     ensemble = train()
-    members = keep(cache, key, _POLICIES, lambda writer: write_ensemble(writer, ensemble))
-    return None if members is None else read(MemberReader(members))
+    writer = written(lambda writer: write_ensemble(writer, ensemble))
+    if writer is None:
+        return None
+    keep_written(cache, key, _POLICIES, writer)
+    return read(MemberReader(writer.members))
 
 
 MAX_MODEL_BYTES: Final = 2 << 30

@@ -40,6 +40,22 @@ def stack_features(blocks: Sequence[Any]) -> Any:
     return sparse.hstack(ordered, format="csr")
 
 
+def union(*sets: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the row numbers that are in any of these, in order; NumPy's own way loads masked arrays."""
+    present = np.zeros(1 + max(int(rows.max(initial=-1)) for rows in sets), dtype=bool)
+    for rows in sets:
+        present[rows] = True
+    return np.flatnonzero(present)
+
+
+def without(rows: NDArray[np.int64], others: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the row numbers that are not among the others, in order; as :func:`union`."""
+    present = np.zeros(1 + max(int(each.max(initial=-1)) for each in (rows, others)), dtype=bool)
+    present[rows] = True
+    present[others] = False
+    return np.flatnonzero(present)
+
+
 def rank(
     names: Sequence[str], confidences: NDArray[np.float64], length: int
 ) -> tuple[PredictedIntent, tuple[PredictedIntent, ...]]:
@@ -71,7 +87,7 @@ def _foremost(confidences: NDArray[np.float64], length: int) -> NDArray[np.int64
     if descending[-1] > NEAR:
         return np.arange(len(confidences))
     begin = borders[-1] + 1 if len(borders) else 0  # from here on, all others count as equal
-    return np.union1d(highest, np.flatnonzero(confidences <= descending[begin])[:length])
+    return union(highest, np.flatnonzero(confidences <= descending[begin])[:length])
 
 
 NEAR: Final = 1e-6

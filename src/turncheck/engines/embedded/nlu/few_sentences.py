@@ -18,7 +18,7 @@ import numpy as np
 from msgspec import Struct
 
 from turncheck.engines.embedded.nlu.calibration import UNCALIBRATED, HeldOutScores, Reliability, fit_factors, shuffled
-from turncheck.engines.embedded.nlu.classifiers import best_columns, softmax
+from turncheck.engines.embedded.nlu.classifiers import best_columns, softmax, union, without
 from turncheck.engines.embedded.nlu.linear import FeatureRows, LinearModel
 
 if TYPE_CHECKING:
@@ -183,7 +183,7 @@ class Machine(Struct, frozen=True):
         """Learn from all rows, and from all without each piece."""
         scores = []
         for piece in pieces:
-            kept = np.setdiff1d(np.arange(len(truth)), piece)
+            kept = np.delete(np.arange(len(truth)), piece)
             scores.append(self._model(kept, truth, names).scores(self.rows.take(piece)).astype(np.float64))
         judged = HeldOutScores(np.concatenate(scores), truth[np.concatenate(pieces)])
         return self._model(np.arange(len(truth)), truth, names), judged
@@ -206,12 +206,12 @@ class Regression(Struct, frozen=True):
     ) -> tuple[LinearModel, HeldOutScores]:
         """Learn from the rows that it sees, and from these without each piece."""
         seen = np.arange(len(truth)) if self.seen is None else self.seen
-        needed = np.union1d(seen, np.concatenate(pieces))
+        needed = union(seen, *pieces)
         rows = self.rows.take(needed)
         products = rows.products()
         scores = []
         for piece in pieces:
-            kept = np.setdiff1d(seen, piece)
+            kept = without(seen, piece)
             at, of_piece = np.searchsorted(needed, kept), np.searchsorted(needed, piece)
             weights, intercepts = self.solve(products[np.ix_(at, at)], truth[kept], len(names))
             scores.append(products[np.ix_(of_piece, at)] @ weights + intercepts)

@@ -315,7 +315,7 @@ def _judged(
     scores: list[NDArray[np.float64]] = []
     truth: list[int] = []
     for piece in pieces:
-        kept = np.setdiff1d(np.arange(count), piece)
+        kept = np.delete(np.arange(count), piece)
         kept_labels = [labels[int(row)] for row in kept]
         if len(set(kept_labels)) < 2 or not len(piece):
             continue
