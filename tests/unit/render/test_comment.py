@@ -68,7 +68,7 @@ def comment_of(head: Report, base: Report | None, links: Links = LINKS) -> str:
 
 
 def test_every_section_is_drawn_and_can_give_way() -> None:
-    assert {*ORDER, "metrics", "worse", "unseen", "settings", "asked", "suppressions"} == set(DEGRADATION)
+    assert {*ORDER, "metrics", "worse", "unseen", "deleted", "settings", "asked", "suppressions"} == set(DEGRADATION)
 
 
 def test_every_document_says_when_it_was_measured() -> None:
