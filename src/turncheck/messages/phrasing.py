@@ -171,14 +171,17 @@ class _Names:
     def _shared(self, ours: tuple[str, ...], theirs: tuple[str, ...]) -> float:
         """The weight of the common words among those of both names (Dice's coefficient); 0 if that is too little."""
         left = list(theirs)
-        common, matched = 0.0, 0
+        common, matched, is_same = 0.0, 0, False
         for word in ours:
             best = max(left, key=lambda other: _alike(word, other), default="")
             if likeness := _alike(word, best):
                 left.remove(best)
                 matched += 1
+                is_same |= word == best
                 common += likeness * (self._weight(word) + self._weight(best))
         share = common / sum(map(self._weight, (*ours, *theirs)))
+        if not is_same and len(ours) != len(theirs):
+            return 0.0  # a word that is only alike, beside others: mood_great is no greet
         holds_all = matched == min(len(ours), len(theirs))
         return share if share > _SHARED or (holds_all and share == _SHARED) else 0.0
 

@@ -44,6 +44,9 @@ def test_a_renamed_one_is_found_by_its_words(name: str, meant: str) -> None:
         ("order", ["order_pizza", "order_status", "cancel_order"]),  # which of them would be a guess
         ("hi", ["hey", "by"]),
         ("action_nothing", ["utter_nothing_to_cancel"]),
+        ("mood_great", ["greet"]),
+        ("utter_hello_again", ["utter_hallo"]),
+        ("wether_today", ["whether"]),
     ],
 )
 def test_what_names_of_a_kind_have_in_common_brings_them_no_nearer(name: str, known: list[str]) -> None:
