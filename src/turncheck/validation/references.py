@@ -62,7 +62,7 @@ def _unlisted_intents(facts: Facts) -> Iterator[Finding]:
         return
     places = Places(facts.project)
     named: dict[str, dict[Location, None]] = {name: {} for name in unlisted}
-    seen: set[tuple[str, str]] = set()
+    seen = {(name, location.path) for name, location in unlisted.items()}
     for sentence in (*facts.project.nlu.examples, *facts.tests.examples):
         name = sentence.base_intent or ""
         if name in unlisted and (name, sentence.location.path) not in seen:

@@ -267,3 +267,23 @@ def _uses(project: Path, kind: str, name: str) -> set[tuple[str, int]]:
             if re.search(rf"{name}(?!_size){apart}", text) and (file, number) not in RETURNED:
                 found.add(SAID.get((file, number), (file, number)))
     return found
+
+
+def test_sentences_in_markdown_are_one_use(tmp_path: Path) -> None:
+    """Nothing says where an intent's header is: its first sentence is the place, and no other one is another use."""
+    before = {
+        "config.yml": "language: en\npipeline: supervised_embeddings\npolicies:\n- name: MemoizationPolicy\n",
+        "domain.yml": "intents:\n- greet\n- lend\nresponses:\n  utter_hi:\n  - text: Hi\nactions:\n- utter_hi\n",
+        "data/nlu.md": "## intent:greet\n- hello\n- hey\n\n## intent:lend\n- lend me one\n- borrow it\n- a book\n",
+        "data/stories.md": "## greet\n* greet\n  - utter_hi\n\n## lend\n* lend\n  - utter_hi\n",
+    }
+    reports = []
+    for side, domain in (("base", before["domain.yml"]), ("head", before["domain.yml"].replace("- lend", "- borrow"))):
+        for name, text in {**before, "domain.yml": domain}.items():
+            (tmp_path / side / name).parent.mkdir(parents=True, exist_ok=True)
+            (tmp_path / side / name).write_text(text, encoding="utf-8")
+        reports.append(measured(tmp_path / side))
+
+    (error,) = (one for one in compare(reports[1], Present(reports[0], "git")).new_findings if one.severity == "error")
+
+    assert [str(place) for place in (error.location, *error.others)] == ["data/nlu.md:6:3", "data/stories.md:6:1"]
