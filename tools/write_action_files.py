@@ -96,7 +96,8 @@ def _typed(name: str, option: Option) -> dict[str, Any]:
 
 def files() -> dict[str, str]:
     """Return all texts by their paths."""
-    return {"action-types.yml": action_types(), "composite/action.yml": composite()}
+    types = action_types()
+    return {"action-types.yml": types, "composite/action.yml": composite(), "composite/action-types.yml": types}
 
 
 if __name__ == "__main__":

@@ -103,6 +103,18 @@ def test_the_second_run_on_the_default_branch_trains_nothing(job: CachedJob, gol
     assert f"::add-mask::{SIGNATURE}" in job.log
 
 
+@pytest.mark.parametrize("baseline", ["none", "git", "auto"])
+def test_the_default_branch_has_a_badge_whatever_it_is_compared_with(job: CachedJob, baseline: str) -> None:
+    job.on_main(baseline=baseline)
+
+    assert (job.folder / "results" / "badge.svg").exists()
+    git(job.repository, "checkout", "-q", "-b", "feature")
+    job.commit()
+    (job.folder / "results" / "badge.svg").unlink()
+    job.on_pull_request(baseline=baseline)
+    assert not (job.folder / "results" / "badge.svg").exists()
+
+
 def test_from_the_start_of_the_container_to_the_end_a_second_run_takes_five_seconds(
     job: CachedJob, timing: Timing
 ) -> None:

@@ -282,6 +282,10 @@ def test_what_there_is_is_counted_and_nothing_is_said_to_be_missing(
     told = said_by_init(bot, capsys)
     assert "10 test stories, 64 test sentences.\n" in told
     assert "no tests" not in told
+    shutil.rmtree(bot / "tests")
+    told = said_by_init(bot, capsys)
+    assert "27 rules; no tests.\n" in told
+    assert "Nothing fails" not in told, "a run may fail: nothing is tested"
 
 
 def test_what_fails_on_the_default_branch_is_said_before_it_is_red(

@@ -160,6 +160,7 @@ def add_to_quarantine(folder: Path, entry: NewEntry) -> int:
             cannot be written.
     """
     from turncheck.project.quarantine import QUARANTINE_FILE
+    from turncheck.report.codec import ADDRESS
 
     before = _read(folder)
     known = _known_tests(folder)
@@ -171,7 +172,8 @@ def add_to_quarantine(folder: Path, entry: NewEntry) -> int:
     _ensure_it_counts(entry, known)
     path = folder / QUARANTINE_FILE
     old = _content(path)
-    listed = old if old.strip() not in {"[]", "null"} else ""
+    head = f"# yaml-language-server: $schema={ADDRESS}turncheck.quarantine.schema.json\n"
+    listed = old if old.strip() not in {"", "[]", "null"} else head
     below = listed + ("\n" if listed and not listed.endswith("\n") else "")
     text = below + indent(entry.text(_today()), _indentation(path, old) if before.quarantine.tests else "")
     _write(folder, old, text, {*_cases(before.quarantine), entry.case})

@@ -118,6 +118,10 @@ class BaselineSearch(Struct):
         """Whether what is measured is on the branch of its base, also where that has nothing before it."""
         if found.own_branch or not self.host.name or self.host.run.of_a_change:
             return found.own_branch
+        return self._is_branch_of_the_host()
+
+    def _is_branch_of_the_host(self) -> bool:
+        """Whether it is on the branch of the base that the host names, also if that has no commit before this one."""
         base = self.host.base(lambda *_: None)
         return base is not None and self._is_on_its_own_branch(base)
 
@@ -222,8 +226,10 @@ class BaselineSearch(Struct):
 
     def is_of_own_branch(self) -> bool:
         """Whether a host runs this on the branch that changes are compared with."""
-        own = bool(self.host.name) and not self.host.run.of_a_change
-        return own and self._is_on_its_own_branch(self._states.find())
+        if not self.host.name or self.host.run.of_a_change:
+            return False
+        base = self._states.find()
+        return self._is_branch_of_the_host() if isinstance(base, Missing) else self._is_on_its_own_branch(base)
 
     def _is_on_its_own_branch(self, base: Base | Missing) -> bool:
         """Whether what is measured is on the branch that its base is on, so that nobody has to agree to it any more."""

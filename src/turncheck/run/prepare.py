@@ -216,7 +216,7 @@ def baseline_finder(prepared: Prepared) -> Callable[[Report], Baseline]:
     if settings.baseline not in SEARCHED and by_somebody:
         named = read_baseline(settings.baseline, Network.of(prepared.inputs.environment))
         if isinstance(named, Missing):
-            named = replace(named, agreed=not host.run.of_a_change)
+            named = replace(named, agreed=not host.run.of_a_change, own_branch=search.is_of_own_branch())
         elif isinstance(named, Present):
             named = replace(named, agreed=search.is_of_own_branch())
         return lambda _: named

@@ -24,7 +24,7 @@ def settings_schema() -> dict[str, Any]:
         "$id": f"{ADDRESS}{NAME}.schema.json",
         "title": "turncheck.yml",
         "description": "Settings of turncheck for an assistant, or for the assistants of a repository.",
-        "type": "object",
+        "type": ["object", "null"],  # of nothing but comments
         "properties": {name: _key(name, option) for name, option in options().items() if option.file_key},
         "additionalProperties": False,
     }

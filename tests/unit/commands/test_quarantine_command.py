@@ -11,7 +11,7 @@ import pytest
 from golden_texts import Golden
 
 from turncheck.cli import run_command_line
-from turncheck.project.quarantine import QUARANTINE_FILE
+from turncheck.project.quarantine import QUARANTINE_FILE, schema
 
 _TODAY = datetime.now(UTC).date()
 
@@ -66,6 +66,17 @@ def test_an_entry_is_added_below_the_others_and_listed(
     first, second = json.loads(capsys.readouterr().out)["quarantine"]
     assert (first["case"], first["days_left"], first["state"]) == ("pays", 10, "quarantined")
     assert (second["case"], second["expect"], second["until"]) == ("orders: 'a' \"pizza\"", "flaky", _day(30))
+
+
+@pytest.mark.parametrize("before", [None, "", "[]\n"])
+def test_a_file_that_is_made_names_its_schema_for_editors(tmp_path: Path, before: str | None) -> None:
+    if before is not None:
+        (tmp_path / QUARANTINE_FILE).write_text(before)
+
+    assert _run(tmp_path, "add", "pays", *_ADD) == 0
+
+    head = (tmp_path / QUARANTINE_FILE).read_text().splitlines()[0]
+    assert head == f"# yaml-language-server: $schema={schema()['$id']}"
 
 
 def test_a_name_is_found_as_it_is_listed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -78,6 +78,7 @@ def test_what_init_writes_names_the_schema_and_the_ten_keys_that_matter() -> Non
 
     assert address == f"# yaml-language-server: $schema={settings_schema()['$id']}"
     keys = re.findall(r"^# ([a-z-]+): ", settings_text().partition("\n")[2], re.MULTILINE)
+    assert is_taken(yaml.safe_load(settings_text()), settings_schema()), "nothing but comments"
     assert keys == [name for name in options() if name in FIRST and name in FILE_KEYS and name != "project"]
 
 

@@ -78,6 +78,7 @@ _EVALUATIONS: Final = ("validate", "core", "e2e", "batch")
 """What can fail there; how well sentences are understood fails no run without a limit."""
 _SUBJECTS: Final = frozenset({"errors", "tests", "faults"})
 """What is wrong there today: what the gates say that are about these."""
+_NO_TESTS: Final = "no tests"
 
 
 def counted(folder: Path) -> str:
@@ -98,7 +99,7 @@ def counted(folder: Path) -> str:
     stories = sum(story.kind == "story" for story in tests.stories)
     tested = [count(stories, "test story", "test stories")] if stories else []
     tested += [count(number, what) for what, number in found.items() if number]
-    return f"{', '.join(learnt)}; {', '.join(tested) or 'no tests'}"
+    return f"{', '.join(learnt)}; {', '.join(tested) or _NO_TESTS}"
 
 
 class Today(NamedTuple):
@@ -531,7 +532,8 @@ def _state_of(repository: Repository, project: str, screen: Console, until: floa
         if not botium.address:
             yield f"  To do: {botium.notes[0]}"
         return
-    yield f"{'This repository' if project == '.' else project} has {counted(folder)}."
+    has = counted(folder)
+    yield f"{'This repository' if project == '.' else project} has {has}."
     if elsewhere := kept_elsewhere(folder):
         named = ", ".join(f"`{name}: {_value(value)}`" for name, value in elsewhere.items())
         yield f"  Not where Rasa looks for it: {named} in {FILE_NAME} names it, and a run shows what fails today."
@@ -547,6 +549,8 @@ def _state_of(repository: Repository, project: str, screen: Console, until: floa
     elif not today.failing and today.uncounted:
         yield f"  Nothing fails the run on {repository.branch} today: {today.uncounted}, which does not count,"
         yield "  as a stand-in judged it (`batch-failures: fail` makes it count)."
+    elif not today.failing and has.endswith(_NO_TESTS):
+        yield f"  There is no test yet that could fail on {repository.branch}."
     elif not today.failing:
         yield f"  Nothing fails on {repository.branch} today."
 
