@@ -238,6 +238,10 @@ def test_a_test_that_cannot_pass_is_an_error_at_its_line(tmp_path: Path, edit: E
     assert found[0].names[0].name in text[line - 1] or found[0].names[0].kind == "payload"
 
 
+def test_a_model_may_take_any_text_for_a_number(tmp_path: Path) -> None:
+    assert not checked(example(tmp_path, (U, "SetSlot(service, shave)", "SetSlot(rating, great)"))).findings
+
+
 def test_a_dialogue_understanding_test_is_read_like_a_case(tmp_path: Path) -> None:
     found = checked(example(tmp_path, (U, "- test_case: a question", "- testcase: a question"))).findings
     assert [(one.code, one.location.path) for one in found] == [("e2e-syntax", U)] * len(found)

@@ -59,11 +59,17 @@ def test_what_a_slot_may_be(tmp_path: Path, old: str, new: str) -> None:
         (CODE, 'SlotSet("day_is_free"', 'SlotSet("day", 3), SlotSet("day_is_free"'),
         (F, "- day: null", "- day: 3"),
         (D, "  day:\n    type: text", "  day:\n    type: text\n    initial_value: 1"),
+        (
+            D,
+            "  day:\n    type: text\n    mappings:\n",
+            "  day:\n    type: text\n    mappings:\n      - type: from_entity\n        entity: day\n",
+        ),
     ],
-    ids=["by code", "by a step", "at first"],
+    ids=["by code", "by a step", "at first", "by an extractor"],
 )
 def test_a_slot_of_texts_that_something_sets_to_a_number_may_be_compared(tmp_path: Path, edit: Edit) -> None:
-    assert not found_in(tmp_path, (F, GUARD, "if: slots.day > 3"), edit)
+    entities = (D, "slots:\n", "entities: [day]\nslots:\n")
+    assert not found_in(tmp_path, (F, GUARD, "if: slots.day > 3"), entities, edit)
 
 
 @pytest.mark.parametrize("value", ["service: massage", "rating: great", "booking_confirmed: perhaps"])

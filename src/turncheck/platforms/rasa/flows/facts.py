@@ -37,6 +37,8 @@ _READ_IN_CODE: Final = re.compile(r"(?:get_slot\(|slots\.get\(|slots\[)\s*['\"][
 _PROMPTS: Final = frozenset({".jinja2", ".jinja", ".j2"})
 _MOST_FILES: Final = 200
 _LARGEST: Final = 1024 * 1024
+_OF_EXTRACTORS: Final = "from_entity"
+"""The mapping that may fill a slot with a number: some extractors find numbers."""
 _AGENT_FOLDER: Final = "sub_agents"
 _AGENT_FILES: Final = frozenset({"config.yml", "config.yaml"})
 _AGENT: Final = re.compile(r"^agent:", re.MULTILINE)
@@ -223,6 +225,7 @@ class FlowFacts:
         given = [step.value for step in self._assigned.get(slot.name, ())]
         given += [slot.initial_value, *(mapping.value for mapping in slot.mappings)]
         is_text = all(value is None or isinstance(value, str) for value in given)
+        is_text = is_text and all(mapping.type != _OF_EXTRACTORS for mapping in slot.mappings)
         return slot.type == "text" and is_text and self.is_filled_by_users(slot)
 
     def is_filled_by_users(self, slot: Slot) -> bool:

@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from turncheck.platforms.rasa.flows.facts import FlowFacts
     from turncheck.project.e2e.model import E2ECase
 
-_FILLED_IN: Final = re.compile(r"{{.*?}}|{%.*?%}|{[^{}\n]*}", re.DOTALL)
+_FILLED_IN: Final = re.compile(r"{{[^{}]*}}|{%[^%]*%}|{[^{}\n]*}")
 _BUILT_IN: Final = ("FlowPolicy", "RulePolicy", "MemoizationPolicy", "AugmentedMemoizationPolicy", "TEDPolicy")
 """Policies that say nothing of their own."""
 _SAYING: Final = re.compile(r"\b(?:utter_message|utter_template)\s*\(")
-_BY_NAME: Final = re.compile(r"\s*(?:response|template)\s*=\s*[^,()]*(?:\)|,\s*\)|,\s*\w+\s*=)", re.DOTALL)
+_BY_NAME: Final = re.compile(r"\s*(?:response|template)\s*=[^,()]*(?:\)|,\s*\)|,\s*\w+\s*=)")
 _OTHER_TEXT: Final = re.compile(r"\b(?:text|buttons|json_message|custom)\s*=|BotUttered")
 _WORD: Final = re.compile(r"[^\W\d_]{3,}")
 _SPECIAL: Final = re.compile(r"[\\^$*+?{}\[\]|()]|\.[*+]")
@@ -64,11 +64,20 @@ class Sayings:
         if self._by_others or len(text) > _MOST or (not whole and _SPECIAL.search(text)):
             return False
         stubbed = [*texts_in(dict(case.stubs))] if case.stubs is not None else []
-        texts = [*(one for known in self._texts.values() for one in known), *stubbed]
-        if any(_may_be(text, one, whole=whole) for one in texts):
+        if any(_may_be(text, pieces, whole=whole) for pieces in (*self._pieces, *map(_pieces_of, stubbed))):
             return False
-        known = {word.lower() for one in (*_told(case), *self._values, *stubbed) for word in _WORD.findall(one)}
-        return whole or any(word.lower() not in known for word in _WORD.findall(text))
+        told = _words((*_told(case), *stubbed))
+        return whole or any(word.lower() not in told | self._words for word in _WORD.findall(text))
+
+    @cached_property
+    def _pieces(self) -> tuple[tuple[str, ...], ...]:
+        """What is written in the responses around what is filled in, each once."""
+        return tuple(dict.fromkeys(_pieces_of(text) for texts in self._texts.values() for text in texts))
+
+    @cached_property
+    def _words(self) -> frozenset[str]:
+        """The words of all that slots may hold by the files, and of the code."""
+        return _words(self._values)
 
     @cached_property
     def _texts(self) -> Mapping[str, tuple[str, ...]]:
@@ -128,9 +137,17 @@ def _are(shown: Sequence[Any], wanted: Sequence[Mapping[str, str]]) -> bool:
     )
 
 
-def _may_be(text: str, response: str, *, whole: bool) -> bool:
+def _words(texts: Iterable[str]) -> frozenset[str]:
+    return frozenset(word.lower() for text in texts for word in _WORD.findall(text))
+
+
+def _pieces_of(response: str) -> tuple[str, ...]:
+    return tuple(" ".join(piece.split()) for piece in _FILLED_IN.split(response))
+
+
+def _may_be(text: str, pieces: Sequence[str], *, whole: bool) -> bool:
     """Whether a response says a text once it is filled in; as a part, the text has some of what is written there."""
-    text, pieces = " ".join(text.split()), [" ".join(piece.split()) for piece in _FILLED_IN.split(response)]
+    text = " ".join(text.split())
     if whole:
         return _in_order(text, pieces)
     words = text.split()

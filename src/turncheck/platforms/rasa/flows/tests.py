@@ -168,7 +168,10 @@ class _Cases:
                     yield from self._flow(case, flow, "expects a command for the flow", command.location)
                 if read is not None and read.slot:
                     verb = f"expects a command for the slot '{read.slot}'"
-                    yield from self._slot(case, read.slot, read.value, verb, command.location)
+                    slot = self._facts.slot(read.slot)
+                    is_number = slot is not None and slot.type == "float"  # a model may take any text for one
+                    value = None if is_number else read.value
+                    yield from self._slot(case, read.slot, value, verb, command.location)
 
     def _sent(self, case: E2ECase, turn: CaseTurn) -> Iterator[Lacking]:
         payload = read_payload(turn.user) if turn.user is not None else None
