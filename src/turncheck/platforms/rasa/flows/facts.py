@@ -8,7 +8,7 @@ from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from turncheck.messages.phrasing import nearest, suggestion
+from turncheck.messages.phrasing import misspelt, nearest, suggestion
 from turncheck.platforms.rasa.flows import vocabulary
 from turncheck.platforms.rasa.flows.conditions import ConditionError, Parsed, parse_condition
 from turncheck.platforms.rasa.flows.payloads import Button, buttons_of
@@ -131,8 +131,8 @@ class FlowFacts:
             return f"'{name}' is the name of {'an' if same[0] in 'ai' else 'a'} {same}."
         if near := suggestion(name, known):
             return near
-        near_others = ((other, nearest(name, names)) for other, names in others.items() if other != kind)
-        return next((f"Did you mean the {other} '{names[0]}'?" for other, names in near_others if names), "")
+        typos = ((other, misspelt(name, nearest(name, names))) for other, names in others.items() if other != kind)
+        return next((f"Did you mean the {other} '{near}'?" for other, near in typos if near), "")
 
     def slot(self, name: str) -> Slot | None:
         """Return a slot of the domain."""
