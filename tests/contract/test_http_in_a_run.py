@@ -143,8 +143,31 @@ def test_a_change_of_how_the_bot_is_asked_is_said(project: Path) -> None:
         done = run(project, head.url, "--bot-url-base", base.url, "--base", "main")
     assert done.returncode == 0, done.stdout + done.stderr
     changed = {change["name"]: change for change in document(project, "comparison")["settings_changed"]}
-    assert "$.messages[*].text" in changed["bot"]["base"]
-    assert "$.messages[0].text" in changed["bot"]["value"]
+    assert "$.messages[*].text" in changed["bot.replies"]["base"]
+    assert "$.messages[0].text" in changed["bot.replies"]["value"]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "name"),
+    [
+        ("$.messages[*].text", "$.messages[0].text", "bot.replies"),
+        ("engine: http", "engine: http\nfail-on: errors", "fail-on"),
+        ("repeats: off", "repeats: auto", "repeats"),
+    ],
+)
+def test_what_a_change_alters_is_said_without_a_report_of_the_base(
+    before: str, after: str, name: str, project: Path
+) -> None:
+    """Nobody says where the base runs, but git has its file."""
+    git(project, "switch", "--quiet", "--create", "change")
+    file = project / "turncheck.yml"
+    file.write_text(file.read_text().replace(before, after))
+    git(project, "commit", "--quiet", "--all", "--message", "Another rule")
+    with serving(FakeBot(understanding)) as head:
+        done = run(project, head.url, "--base", "main")
+    assert [change["name"] for change in document(project, "comparison")["settings_changed"]] == [name]
+    assert name in done.stdout
+    assert name in (project / "results" / "comment.md").read_text()
 
 
 IN_THE_PATH = """\

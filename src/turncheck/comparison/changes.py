@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Final, Literal
 
 from msgspec import UNSET, UnsetType
@@ -481,6 +482,7 @@ class Collision(Part, frozen=True, kw_only=True):
     """What those sentences look like."""
 
 
+_PLACEHOLDER: Final = re.compile(r"\{\w+\}")
 ASKED: Final = "bot.request.body."
 """What the names of changes begin with that alter what a bot is asked, not how it is judged."""
 
@@ -491,11 +493,17 @@ class SettingChange(Part, frozen=True, kw_only=True):
     name: str
     """The setting."""
     base: str
-    """Its value in the baseline."""
+    """Its value in the baseline; empty if it was added."""
     value: str
-    """Its value now."""
+    """Its value now; empty if it was removed."""
+    change: Literal["altered", "added", "removed"] = "altered"
+    """What became of it."""
 
     @property
     def is_asked(self) -> bool:
-        """Whether it alters what a bot over HTTP is asked: its model, prompt or temperature."""
-        return self.name.startswith(ASKED)
+        """Whether it alters what a bot over HTTP is asked: its model, prompt or temperature.
+
+        Where what the user says is put judges it as well.
+        """
+        same = sorted(_PLACEHOLDER.findall(self.base)) == sorted(_PLACEHOLDER.findall(self.value))
+        return self.name.startswith(ASKED) and same

@@ -22,8 +22,8 @@ from turncheck.comparison.cases import (
     story_cases,
 )
 from turncheck.comparison.causes import reached_by_proof, with_causes
+from turncheck.comparison.changed_settings import settings_changed
 from turncheck.comparison.changes import (
-    ASKED,
     CaseChange,
     ChangedCases,
     CutIntent,
@@ -56,7 +56,6 @@ if TYPE_CHECKING:
     from turncheck.comparison.hidden import Hidden
     from turncheck.report.evaluations import Evaluation
     from turncheck.report.model import NluPrediction, Report, Understood, Unread, Validation
-    from turncheck.report.trust import Trust
 
 
 # Sentences that end in a fallback now and did not on the base, because of another threshold or less sure answers.
@@ -163,16 +162,6 @@ def _understood(report: Report) -> Understood | None:
 
 
 _OF_SENTENCES: Final = ("nlu.intents", "nlu.understood", "nlu.entities", "nlu.responses")
-_IF_EMPTY: Final = {
-    "evaluations": "all that the project has files for",
-    "language": "its own default",
-    **dict.fromkeys(("data", "nlu", "stories", "e2e", "batch", "config", "domain"), "the usual places"),
-}
-"""What a setting without a value means, if it means anything."""
-_USUAL: Final = {"config": ("config.yml",), "domain": ("domain.yml",), "data": ("data",)}
-"""What a setting without a value means to a reader of the project: to write it down changes nothing."""
-BODY: Final = ASKED.removeprefix("bot.")
-_PLACEHOLDER: Final = re.compile(r"\{\w+\}")
 TEST_KINDS: Final[tuple[Evaluation, ...]] = ("core", "e2e", "batch")
 UNLISTED: Final = (
     "one side does not list all sentences that it judged: it is not known what changed, nor whether that is noise"
@@ -188,16 +177,13 @@ def compare(report: Report, baseline: model.Baseline) -> model.Comparison:
     match baseline:
         case model.Unreachable(reason, warnings, remedy=remedy):
             own_branch = baseline.own_branch or UNSET
-            return _without_baseline(
-                report,
-                model.BaselineUsed(
-                    status="unreachable", reason=reason, remedy=remedy, warnings=warnings, own_branch=own_branch
-                ),
+            used = model.BaselineUsed(
+                status="unreachable", reason=reason, remedy=remedy, warnings=warnings, own_branch=own_branch
             )
+            return _without_baseline(report, used, settings_changed=baseline.settings_changed)
         case model.Missing(reason, warnings, agreed):
-            return _without_baseline(
-                report, model.BaselineUsed(status="missing", reason=reason, warnings=warnings), agreed=agreed
-            )
+            used = model.BaselineUsed(status="missing", reason=reason, warnings=warnings)
+            return _without_baseline(report, used, agreed=agreed, settings_changed=baseline.settings_changed)
         case model.Unreadable(reason):
             return _without_baseline(report, model.BaselineUsed(status="unreadable", reason=reason))
         case model.Present(base):
@@ -304,16 +290,23 @@ def _beside_quarantine(compared: model.Comparison, head: Report, base: Report, *
     )
 
 
-def _without_baseline(report: Report, used: model.BaselineUsed, *, agreed: bool = False) -> model.Comparison:
+def _without_baseline(
+    report: Report,
+    used: model.BaselineUsed,
+    *,
+    agreed: bool = False,
+    settings_changed: tuple[SettingChange, ...] = (),
+) -> model.Comparison:
     metrics = tuple(
         MetricDelta(name=metric.name, better=metric.better, kind=metric.kind, value=metric.value, base=None)
         for metric in metrics_of(report).values()
     )
+    found = model.Comparison(baseline=used, metrics=metrics, settings_changed=settings_changed)
     if isinstance(report.quarantine, UnsetType):
-        return model.Comparison(baseline=used, metrics=metrics)
+        return found
     counting = quarantine.effective_without_base(report.quarantine, agreed=agreed)
     used = structs.replace(used, warnings=(*used.warnings, *counting.warnings))
-    return model.Comparison(baseline=used, metrics=metrics, quarantine=counting.quarantine)
+    return structs.replace(found, baseline=used, quarantine=counting.quarantine)
 
 
 def _compare(head: Report, base: Report, used: model.BaselineUsed) -> model.Comparison:
@@ -362,7 +355,7 @@ def _compare(head: Report, base: Report, used: model.BaselineUsed) -> model.Comp
     compared = model.Comparison(
         baseline=used,
         warnings=_differences(base, head),
-        settings_changed=_settings_changed(base, head),
+        settings_changed=settings_changed(base, head),
         metrics=metrics,
         examples=examples,
         entities=changed_sentences(entities),
@@ -527,83 +520,3 @@ def _mode(report: Report) -> str:
     if report.nlu is None:
         return ""
     return report.nlu.mode if report.nlu.folds is None else f"{report.nlu.mode} with {count(report.nlu.folds, 'fold')}"
-
-
-def _settings_changed(base: Report, head: Report) -> tuple[SettingChange, ...]:
-    """Gate rules, selections of tests and ways of measuring that differ; older reports do not record all of them."""
-    changes = []
-    for field in head.settings.__struct_fields__:
-        one, other = (_unless_unset(getattr(side.settings, field)) for side in (base, head))
-        if one == other or one is None or other is None or {one, other} == {(), _USUAL.get(field)}:
-            continue
-        if field == "bot":
-            asked, others = _asked_otherwise(one, other)
-            changes += asked
-            if not others:
-                continue
-        names = re.sub("_", "-", field)
-        changes.append(SettingChange(name=names, base=_setting(field, one), value=_setting(field, other)))
-    if base.plugins != head.plugins:
-        changes.append(SettingChange(name="plugins", base=plugins_in_words(base), value=plugins_in_words(head)))
-    if _read(base.trust) != _read(head.trust) and base.engine is not None:
-        one, other = _calibrated(base.trust), _calibrated(head.trust)
-        more = ", with other numbers" if one == other else ""
-        changes.append(SettingChange(name="calibration", base=one, value=f"{other}{more}"))
-    return tuple(changes)
-
-
-def _asked_otherwise(base: object, head: object) -> tuple[list[SettingChange], bool]:
-    """Return what a bot over HTTP is asked otherwise, one leaf of the request's body each: the model, say, or a prompt.
-
-    That is what is under test. Also returned is whether anything else of ``bot`` changed, which judges it: what of an
-    answer counts, or how what the user says is sent.
-    """
-    sides = [dict(line.partition(": ")[::2] for line in side) for side in (base, head) if isinstance(side, tuple)]
-    if len(sides) < 2:
-        return [], True
-    found, others = [], False
-    for name in dict.fromkeys([*sides[0], *sides[1]]):
-        one, other = (side.get(name, "") for side in sides)
-        if one == other:
-            continue
-        if name.startswith(BODY) and sorted(_PLACEHOLDER.findall(one)) == sorted(_PLACEHOLDER.findall(other)):
-            found.append(SettingChange(name=f"bot.{name}", base=one or "none", value=other or "none"))
-        else:
-            others = True
-    return found, others
-
-
-def _unless_unset(value: object) -> object:
-    """A setting that a report does not have, since it changes nothing, is left to turncheck."""
-    return "auto" if value is UNSET else value
-
-
-def plugins_in_words(report: Report) -> str:
-    """Return the plugins that took part in a run, with their versions."""
-    return ", ".join(f"{plugin.name} {plugin.version}" for plugin in report.plugins) or "none"
-
-
-def _read(trust: Trust | None) -> Trust | None:
-    """What was read from the file, whatever pipeline there is now."""
-    return trust and msgspec.structs.replace(trust, outdated=False)
-
-
-def _calibrated(trust: Trust | None) -> str:
-    if trust is None:
-        return "none"
-    shares = (trust.agreements.sentences, trust.agreements.entities, trust.agreements.stories)
-    words = ", ".join(f"{share.share:.0%}" for share in shares if share is not None and share.share is not None)
-    fitted = "; confidences not fitted" if trust.changed else ""
-    return trust.problem or f"{trust.date} ({words}{fitted})"
-
-
-def _setting(field: str, value: object) -> str:
-    match value:
-        case bool():
-            return "true" if value else "false"
-        case () | "":
-            return _IF_EMPTY.get(field, "none")
-        case tuple():
-            return ", ".join(str(part) for part in value)
-        case _:
-            return str(value)

@@ -64,13 +64,15 @@ class Present(Struct, frozen=True):
 class Missing(Struct, frozen=True):
     """There is nothing to compare with; says why. ``warnings`` and ``agreed`` as for :class:`Present`.
 
-    ``own_branch``: there should be something, and what is measured is on the branch of its base.
+    ``own_branch``: there should be something, and what is measured is on the branch of its base. ``settings_changed``:
+    the rules that differ from those in the base's own file.
     """
 
     reason: str
     warnings: tuple[str, ...] = ()
     agreed: bool = False
     own_branch: bool = False
+    settings_changed: tuple[changes.SettingChange, ...] = ()
 
 
 class Unreachable(Missing, frozen=True):

@@ -180,16 +180,21 @@ def _of_intents(lists: Lists, compared: Comparison) -> Iterable[NeutralSection]:
     yield lists.listed("dropped", title, dropped, dropped_intent)
 
 
+def altered_rules(lists: Lists, comparison: Comparison) -> Iterable[NeutralSection]:
+    """What a bot is asked otherwise, and the rules that judge it: also without a report of the base, by its file."""
+    asked = [change for change in comparison.settings_changed if change.is_asked]
+    yield lists.listed("asked", f"What is asked changed ({len(asked)})", asked, entries.asked, unfolded=BUILT)
+    changed = [change for change in comparison.settings_changed if not change.is_asked]
+    yield lists.listed("settings", _RULES_CHANGED, changed, entries.setting, unfolded=BUILT)
+
+
 def changes(lists: Lists, report: Report, compared: Comparison) -> Iterable[NeutralSection]:
     """With a base: what changed sides."""
     suppressed = compared.new_suppressions
     severities = sorted({f"{change.severity}s" for change in suppressed})
     title = f"This change suppresses {' and '.join(severities)} that the base does not ({len(suppressed)})"
     yield lists.listed("suppressions", title, suppressed, entries.suppression, unfolded=BUILT)
-    asked = [change for change in compared.settings_changed if change.is_asked]
-    yield lists.listed("asked", f"What is asked changed ({len(asked)})", asked, entries.asked, unfolded=BUILT)
-    changed = [change for change in compared.settings_changed if not change.is_asked]
-    yield lists.listed("settings", _RULES_CHANGED, changed, entries.setting, unfolded=BUILT)
+    yield from altered_rules(lists, compared)
     engine = report.engine.name if report.engine else ""
     yield lists.listed("deleted", "", compared.deleted_files, entries.deleted_file)
     yield lists.listed("unseen", "", compared.unseen_changes, partial(entries.unseen, engine))

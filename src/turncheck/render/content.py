@@ -20,7 +20,7 @@ from turncheck.gates.table import counts_old_failures, subject_of
 from turncheck.messages.phrasing import count, on_one_line
 from turncheck.render import case_keys, entries, main_metrics, phrases
 from turncheck.render.batch_text import batch_remarks, tested_at
-from turncheck.render.changed_sections import changes, likely_noise, tests_gone
+from turncheck.render.changed_sections import altered_rules, changes, likely_noise, tests_gone
 from turncheck.render.command_table import command_table
 from turncheck.render.entries import findings_by_cause, tests_by_cause
 from turncheck.render.lists import MISUNDERSTOOD, SEVERITIES, Lists
@@ -383,6 +383,7 @@ def all_sections(
         *([worse_figures(report, compared, unfolded)] if compared else []),
         lists.listed("remarks", "", _remarks(report, compared), lambda remark: remark),
         _old_remarks(lists, report, compared),
+        *(altered_rules(lists, comparison) if comparison and not compared else ()),
         *(changes(lists, report, compared) if compared else _failures(lists, report)),
         _in_quarantine(lists, report),
         batch_table(report),

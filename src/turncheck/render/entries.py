@@ -430,12 +430,21 @@ def consequences(gates: Sequence[GateResult]) -> Entry:
 
 
 def setting(change: changes.SettingChange) -> Entry:
-    """A gate setting that this change alters."""
-    return Entry(line(Code(change.name), " from ", Code(change.base), " to ", Code(change.value)))
+    """A gate setting that this change alters; of long texts, where they begin to differ."""
+    base, value = _where_different(change.base, change.value)
+    match change.change:
+        case "altered":
+            return Entry(line(Code(change.name), " from ", Code(base), " to ", Code(value)))
+        case "added":
+            return Entry(line(Code(change.name), " added: ", Code(value)))
+        case "removed":
+            return Entry(line(Code(change.name), " removed, was ", Code(base)))
 
 
 def asked(change: changes.SettingChange) -> Entry:
     """``model`` from ``travel-1`` to ``travel-2``; of long texts, where they begin to differ."""
+    if change.change != "altered":
+        return setting(replace(change, name=change.name.removeprefix(changes.ASKED)))
     base, value = _where_different(change.base, change.value)
     return Entry(line(Code(change.name.removeprefix(changes.ASKED)), ": ", Code(base), " → ", Code(value)))
 

@@ -20,8 +20,8 @@ from msgspec.structs import replace
 from turncheck.ci.base import NO_CHECKOUT, BaseSearch
 from turncheck.ci.git import Checkout, GitError
 from turncheck.ci.host import Base, CommitFiles, EarlierReports, Host, HostError, PreviousReport
+from turncheck.comparison.changed_settings import plugins_in_words, rules_changed
 from turncheck.comparison.changes import SettingChange
-from turncheck.comparison.compare import plugins_in_words
 from turncheck.comparison.model import Baseline, Missing, Present, Unreachable, Unreadable
 from turncheck.evaluations.kinds import BY_DEFAULT
 from turncheck.gates.rules import read_rules
@@ -109,7 +109,7 @@ class BaselineSearch(Struct):
         is_named = "baseline" in self.given or asked_at_base(self.inputs.settings) is not None
         if isinstance(found, Unreachable) and not self.host.name and not is_named:
             # Nothing is merged on somebody's own machine: it is said, and fails nothing.
-            found = Missing(found.reason, found.warnings)
+            found = Missing(found.reason, found.warnings, settings_changed=found.settings_changed)
         if isinstance(found, Missing) and not isinstance(found, Unreachable):
             return replace(found, agreed=not self.host.run.of_a_change, own_branch=self._is_of_own_branch(found))
         return found
@@ -169,7 +169,12 @@ class BaselineSearch(Struct):
                 self._warnings.append(f"`baseline: {shown}` of {FILE_NAME} is ignored: this change may have set it")
             if not self.host.name and base.commit not in {None, report.source.commit} and _has_quarantine(report):
                 self._warnings.append(_COUNT_HERE)
-            return replace(found, warnings=tuple(self._warnings), own_branch=self._is_on_its_own_branch(base))
+            return replace(
+                found,
+                warnings=tuple(self._warnings),
+                own_branch=self._is_on_its_own_branch(base),
+                settings_changed=() if there is None else tuple(self._rules_changed(there, report)),
+            )
         found = self._with_repairs(found, base, there, report)
         changes = [] if wanted == asked else [SettingChange(name="baseline", base=wanted, value=shown)]
         if there is not None and there.is_moved:
@@ -184,6 +189,11 @@ class BaselineSearch(Struct):
             agreed=self._is_on_its_own_branch(base),
             gone=there.gone if there is not None else (),
         )
+
+    def _rules_changed(self, there: _There, report: Report) -> Iterator[SettingChange]:
+        """Yield what this change alters of the rules, as the base's own file has them."""
+        own = msgspec.structs.replace(gate_settings(self._settings_there(there)), projects=report.settings.projects)
+        yield from rules_changed(own, report.settings)
 
     def _named_baseline(self, named: str, base: Base, there: _There | None) -> Baseline:
         """Read a named baseline; of a change, one that is a file of the repository as the base has it."""

@@ -133,21 +133,51 @@ def with_bot(*lines: str) -> list[tuple[str, str, str]]:
     return [(change.name, change.base, change.value) for change in compared(head, base).settings_changed]
 
 
+def rules_of_bot(base: tuple[str, ...], head: tuple[str, ...]) -> list[str]:
+    """What changed of ``bot:`` besides what is asked."""
+    before = report(settings=GateSettings(bot=base), commit=BASE_COMMIT)
+    found = compared(report(settings=GateSettings(bot=head)), before).settings_changed
+    return [f"{change.name} {change.change}" for change in found if not change.is_asked]
+
+
 def test_what_a_bot_is_asked_is_listed_leaf_by_leaf() -> None:
     found = with_bot("request.body.model: travel-2", "request.body.temperature: 0.2")
     assert found == [
         ("bot.request.body.model", "travel-1", "travel-2"),
-        ("bot.request.body.temperature", "none", "0.2"),
+        ("bot.request.body.temperature", "", "0.2"),
     ]
     prompt = "request.body.message: Be brief. {text}"
     assert with_bot(prompt) == [("bot.request.body.message", "{text}", "Be brief. {text}")]
 
 
 def test_what_is_read_of_a_bot_and_whether_it_is_asked_at_all_are_rules() -> None:
-    assert [name for name, *_ in with_bot("replies: $.other")] == ["bot"]
-    assert [name for name, *_ in with_bot("request.body.message: hello")] == ["bot"]
+    assert rules_of_bot(BOT, ("kind: rest", "replies: $.other", *BOT[2:])) == ["bot.replies altered"]
+    assert rules_of_bot(BOT, (*BOT[:2], "request.body.message: hello", BOT[3])) == ["bot.request.body.message altered"]
+    assert rules_of_bot(BOT, ()) == ["bot altered"]
     both = with_bot("request.body.model: travel-2", "replies: $.other")
-    assert [name for name, *_ in both] == ["bot.request.body.model", "bot"]
+    assert [name for name, *_ in both] == ["bot.replies", "bot.request.body.model"]
+
+
+def test_no_change_of_a_bot_is_hidden_behind_a_long_one() -> None:
+    prompt = "request.body.prompt: " + "Be kind. " * 50
+    found = with_bot(prompt, "request.path: /other", "request.body.model: travel-2")
+    assert [name.removeprefix("bot.request.") for name, *_ in found] == ["body.model", "body.prompt", "path"]
+
+
+def test_a_list_and_what_was_removed_are_told_leaf_by_leaf() -> None:
+    one = 'request.body.messages: [{"content": "Be brief.", "role": "system"}, {"content": "{text}"}]'
+    other = 'request.body.messages: [{"content": "Be kind.", "role": "system"}, {"content": "{text}"}, []]'
+    assert rules_of_bot((one,), (other,)) == []
+    base = report(settings=GateSettings(bot=(one,)), commit=BASE_COMMIT)
+    head = report(settings=GateSettings(bot=(other,)))
+    found = [(change.name, change.base, change.change) for change in compared(head, base).settings_changed]
+    assert found == [
+        ("bot.request.body.messages[0].content", "Be brief.", "altered"),
+        ("bot.request.body.messages[2]", "", "added"),
+    ]
+    moved = one.replace("Be brief.", "{text}").replace('{"content": "{text}"}]', '{"content": "Be brief."}]')
+    assert len(rules_of_bot((one,), (moved,))) == 2, "where the user's words are put is a rule"
+    assert rules_of_bot(BOT, (*BOT[:1], *BOT[2:])) == ["bot.replies removed"]
 
 
 def test_the_document_reads_back_and_is_the_same_every_time() -> None:
