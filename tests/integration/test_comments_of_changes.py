@@ -464,8 +464,8 @@ def test_a_deleted_file_is_named_as_the_cause_of_what_it_breaks(
 
     (deleted,) = judged.comparison["deleted_files"]
     assert judged.code == 1
-    assert f"- ⚠️ `{deleted['path']}` was deleted, with " in judged.comment
     golden(judged.verdict["summary"])
+    golden(next(line for line in judged.comment.splitlines() if line.startswith(f"- ⚠️ `{deleted['path']}`")))
 
 
 COPY = {"data/copy.yml": WORKSHOP[N]}
@@ -491,7 +491,6 @@ def test_a_deleted_file_whose_data_are_elsewhere_is_no_news(repository: Reposito
     judged = repository.judged(base, change)
 
     assert judged.comparison["deleted_files"] == []
-    assert "was deleted" not in judged.comment
 
 
 # --- a threshold that is gone with what it is about -------------------------------------------------------------------
@@ -511,4 +510,4 @@ def test_what_no_component_classifies_is_not_taken_for_a_wrong_intent(repository
 
     judged = repository.judged({C: LEARNT_INTENTS}, {C: after})
 
-    assert ("taken for a wrong intent" in judged.comment) is is_taken
+    assert bool((judged.comparison["fallback"] or {}).get("newly_wrong")) is is_taken
