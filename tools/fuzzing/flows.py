@@ -12,6 +12,7 @@ from tools.fuzzing.mutations import mutate
 from tools.fuzzing.project_files import ROOT, check
 from tools.fuzzing.trial import Trial
 
+from turncheck.evaluations.coverage import coverage_item
 from turncheck.evaluations.e2e.imported_commands import import_commands
 from turncheck.messages.errors import UserError
 from turncheck.platforms.rasa.flows.consistency import Checked
@@ -124,7 +125,9 @@ def read(project: Project, cases: tuple[E2ECase, ...], path: str, content: bytes
     said = [f"{one.location}: {one.message}" for one in findings_of(facts)]
     checked = Checked(facts)
     held = checked.consistency
-    return "\n".join([*said, *(one.lacks for one in held.inconsistent), *(one.meaning for one in held.conditions)])
+    steps = [coverage_item(*step, is_telling=False).digest for step in checked.steps(None)]
+    found = [*(one.lacks for one in held.inconsistent), *(one.meaning for one in held.conditions)]
+    return "\n".join([*said, *found, *steps])
 
 
 def results(name: str, content: bytes) -> str:
