@@ -7,6 +7,7 @@ middle 95 % of the observed differences.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -40,12 +41,18 @@ def paired_scores(sentences: Iterable[Sequence[PairedLabel]], seed: int) -> Pair
     Returns:
         The scores, or ``None`` if no sentence expects a label.
     """
-    counts = Counter(_rows(sentence) for sentence in sentences)
-    cells = sorted(counts)
+    return _scored(tuple(sorted(Counter(_rows(sentence) for sentence in sentences).items())), seed)
+
+
+@lru_cache(maxsize=32)
+def _scored(counted: tuple[tuple[tuple[_Row, ...], int], ...], seed: int) -> PairedScores | None:
+    """Score distinct sentences and how often each occurs; a run compares twice, the second time to be judged."""
+    counts = dict(counted)
+    cells = list(counts)
     labels = sorted({row[0] for cell in cells for row in cell})
     if not any(row[5] for cell in cells for row in cell):
         return None
-    sums = _resampled_sums(cells, [counts[cell] for cell in cells], labels, seed)
+    sums = _resampled_sums(cells, list(counts.values()), labels, seed)
     scores = _scores(sums)
     support = sums[:, 4]
     share = _ratio(support, np.broadcast_to(support.sum(axis=0), support.shape))  # a resample may not expect any label
@@ -204,5 +211,14 @@ def _paired(before: NDArray[np.float64], after: NDArray[np.float64], moves: _Mov
 
 
 def _interval(before: NDArray[np.float64], after: NDArray[np.float64]) -> tuple[float, float]:
-    low, high = np.quantile((after - before)[1:], [LEVEL / 2, 1 - LEVEL / 2])
-    return float(low), float(high)
+    differences = np.sort((after - before)[1:])
+    return quantile(differences, LEVEL / 2), quantile(differences, 1 - LEVEL / 2)
+
+
+def quantile(ordered: NDArray[np.float64], share: float) -> float:
+    """Return a quantile of sorted numbers, to the last digit as ``np.quantile`` does, which loads masked arrays."""
+    place = share * (len(ordered) - 1)
+    number = int(place)
+    part = place - number
+    below, above = float(ordered[number]), float(ordered[min(number + 1, len(ordered) - 1)])
+    return above - (above - below) * (1 - part) if part >= 0.5 else below + (above - below) * part

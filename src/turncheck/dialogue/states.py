@@ -52,8 +52,9 @@ class Part(dict[str, Any]):
 class State(dict[str, Part]):
     """One state. Shared between trackers and policies, and never changed."""
 
-    __slots__ = ("_by_intent", "_text", "_unquoted")
+    __slots__ = ("_before_message", "_by_intent", "_text", "_unquoted")
 
+    _before_message: State
     _by_intent: State
     _text: str
     _unquoted: str
@@ -69,6 +70,15 @@ class State(dict[str, Part]):
         except AttributeError:
             self._by_intent = self.with_user(user.without_text)
             return self._by_intent
+
+    @property
+    def before_message(self) -> State:
+        """The state without a message, always the same object."""
+        try:
+            return self._before_message
+        except AttributeError:
+            self._before_message = State({name: part for name, part in self.items() if name != USER})
+            return self._before_message
 
     def with_user(self, user: Part) -> State:
         """Return the state with another message."""

@@ -240,7 +240,7 @@ def _version(library: str) -> str:
 
     ``importlib.metadata`` parses each of them as an e-mail, and imports what does.
     """
-    wanted = re.compile(rf"{re.escape(library).replace('-', '[-_.]')}-([^-]+)\.dist-info", re.IGNORECASE)
+    wanted = re.compile(rf"{library.replace('-', '[-_.]')}-([^-]+)\.dist-info", re.IGNORECASE)
     for folder in sys.path:
         found = {match[1] for name in _names_in(folder) if (match := wanted.fullmatch(name))}
         if len(found) == 1:

@@ -203,3 +203,32 @@ def test_ten_thousand_examples_of_77_intents_take_little_time(timing: Timing) ->
 
     with timing.at_most(3):
         paired_scores(one_each(triples), seed=1)
+
+
+@given(
+    st.lists(st.floats(-1.0, 1.0), min_size=1, max_size=60),
+    st.sampled_from([0.0, 0.025, 0.5, 0.975, 1.0]) | st.floats(0.0, 1.0),
+)
+def test_a_quantile_is_numpys(numbers: list[float], share: float) -> None:
+    ordered = np.sort(np.array(numbers))
+    assert resampling.quantile(ordered, share) == np.quantile(ordered, share)
+
+
+def test_the_same_sentences_are_resampled_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn: list[int] = []
+    sums = resampling._resampled_sums
+
+    def counted(cells: object, counts: object, labels: object, seed: int) -> object:
+        drawn.append(seed)
+        return sums(cells, counts, labels, seed)  # type: ignore[arg-type]  # whatever it takes
+
+    monkeypatch.setattr(resampling, "_resampled_sums", counted)
+    resampling._scored.cache_clear()
+    triples = some_triples(40)
+    first = paired_scores(one_each(triples), seed=5)
+
+    assert paired_scores(one_each(triples[::-1]), seed=5) == first
+    assert drawn == [5]
+    paired_scores(one_each(triples), seed=6)
+    paired_scores(one_each(triples[1:]), seed=5)
+    assert drawn == [5, 6, 5]

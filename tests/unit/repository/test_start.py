@@ -86,6 +86,22 @@ def test_what_a_run_loads(tmp_path: Path, golden: Golden) -> None:
 
 
 @pytest.mark.slow
+def test_what_a_change_does_not_load(tmp_path: Path) -> None:
+    """Against a base, with a cache: figures are compared, causes looked for, and libraries' versions are in keys."""
+    shutil.copytree(EXAMPLES / "pizzeria", tmp_path / "bot")
+    git = ["git", "-c", "user.name=a", "-c", "user.email=a@example.org", "-c", "init.defaultBranch=main"]
+    for words in (["init", "-q"], ["add", "."], ["commit", "-qm", "base"], ["checkout", "-qb", "change"]):
+        subprocess.run([*git, *words], cwd=tmp_path, check=True)
+    sentences = tmp_path / "bot" / "data" / "nlu.yml"
+    sentences.write_text(sentences.read_text(encoding="utf-8").replace("    - ", "    - please ", 1), encoding="utf-8")
+
+    names = loaded(tmp_path, "run", "bot", "--quiet", "--base", "main", "--cache-folder", "kept", "--out", "out")
+
+    assert {"turncheck.comparison.resampling", "turncheck.run.mended_base"} & names
+    assert not names & (NOT_NEEDED | {"importlib.metadata", "scipy.special", "sklearn.base"})
+
+
+@pytest.mark.slow
 def test_validation_loads_readers_only_of_what_is_there(tmp_path: Path) -> None:
     ours = {name.removeprefix("turncheck.") for name in loaded(write_project(tmp_path), "data", "validate")}
     assert "validation.pipeline" in ours

@@ -16,7 +16,6 @@ from turncheck.dialogue.domain import ACTION_LISTEN, ACTION_UNLIKELY_INTENT
 from turncheck.dialogue.events import ActionExecuted, UserUttered
 from turncheck.dialogue.policy_states import RuleOnly, before_action, learner_states, learnt
 from turncheck.dialogue.rules import Prediction
-from turncheck.dialogue.states import State
 from turncheck.engines.embedded.model_archive import as_shape
 from turncheck.process.one_thread import one_thread
 from turncheck.project.config import max_history_of
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from turncheck.dialogue.states import State
     from turncheck.dialogue.tracker import Tracker
     from turncheck.dialogue.training import StoryTracker
 
@@ -98,14 +98,14 @@ class Example(NamedTuple):
 
 def _examples(seen: Iterable[tuple[Sequence[State], str]], max_history: int) -> list[Example]:
     """Return each of the examples once: augmented stories repeat the same few turns thousands of times."""
-    states_of: dict[tuple[str, ...], Sequence[State]] = {}
-    counts: Counter[tuple[tuple[str, ...], str]] = Counter()
+    states_of: dict[tuple[int, ...], Sequence[State]] = {}
+    counts: Counter[tuple[tuple[int, ...], str]] = Counter()
     for states, label in seen:
-        texts = tuple([state.text for state in states])
-        states_of.setdefault(texts, states)
-        counts[texts, label] += 1
+        same = tuple(map(id, states))  # dialogues share their states
+        states_of.setdefault(same, states)
+        counts[same, label] += 1
     return [
-        Example(features_of(states_of[texts], max_history), label, number) for (texts, label), number in counts.items()
+        Example(features_of(states_of[same], max_history), label, number) for (same, label), number in counts.items()
     ]
 
 
@@ -130,17 +130,18 @@ class HistoryModel(Struct, frozen=True):
             counts[tuple(sorted(features.items())), label] += number
         if not counts:
             return None
-        rows = sorted(counts)
-        names = {name: None for features, _ in rows for name, _ in features}
-        index = {name: number for number, name in enumerate(sorted(names))}
-        labels = tuple(sorted({label for _, label in rows}))
-        places = {label: number for number, label in enumerate(labels)}
-        targets = np.array([places[label] for _, label in rows])
-        share = np.array([math.sqrt(counts[row]) for row in rows])
-        matrix = _matrix([[(index[name], value) for name, value in features] for features, _ in rows], len(index))
+        rows = sorted({features for features, _ in counts})
+        index = {name: number for number, name in enumerate(sorted({name for row in rows for name, _ in row}))}
+        labels = tuple(sorted({label for _, label in counts}))
+        row_of = {row: place for place, row in enumerate(rows)}
+        column_of = {label: place for place, label in enumerate(labels)}
+        targets = np.zeros((len(rows), len(labels)))
+        for (row, label), number in counts.items():
+            targets[row_of[row], column_of[label]] = math.sqrt(number)
+        matrix = _matrix([[(index[name], value) for name, value in row] for row in rows], len(index))
         # Several threads would cost more than such small matrices, and sums would depend on their number.
         with one_thread("blas"):
-            weights = _descend(matrix, targets, share / share.sum(), len(labels))
+            weights = _descend(matrix, targets / targets.sum())
         return cls(index, labels, np.round(weights, _DIGITS))
 
     def log_probabilities(self, features: Features) -> dict[str, float]:
@@ -188,18 +189,18 @@ def _matrix(rows: Sequence[Sequence[tuple[int, float]]], columns: int) -> Any:
     )
 
 
-def _descend(matrix: Any, targets: NDArray[np.int64], share: NDArray[np.float64], labels: int) -> NDArray[np.float64]:
-    weights = np.zeros((matrix.shape[1], labels))
+def _descend(matrix: Any, targets: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Fit the weights to targets: for each row, how much each label counts."""
+    weights = np.zeros((matrix.shape[1], targets.shape[1]))
     first, second = np.zeros_like(weights), np.zeros_like(weights)
-    everyone = np.arange(len(targets))
+    share = targets.sum(axis=1, keepdims=True)
     for number in range(1, _ROUNDS + 1):
         scores = matrix @ weights
         # A row has few cells: comparing columns takes an eighth of the time.
         scores -= np.ascontiguousarray(scores.T).max(axis=0)[:, None]
         probabilities = np.exp(scores)
-        probabilities /= probabilities.sum(axis=1, keepdims=True)
-        probabilities[everyone, targets] -= 1.0
-        gradient = matrix.T @ (probabilities * share[:, None]) + _DECAY * weights
+        probabilities *= share / probabilities.sum(axis=1, keepdims=True)
+        gradient = matrix.T @ (probabilities - targets) + _DECAY * weights
         first = 0.9 * first + 0.1 * gradient
         second = 0.99 * second + 0.01 * gradient**2
         step = (first / (1 - 0.9**number)) / (np.sqrt(second / (1 - 0.99**number)) + 1e-8)
@@ -389,9 +390,7 @@ def _intents(tracker: StoryTracker, max_history: int) -> Iterator[tuple[Sequence
 
 def _before_message(states: Sequence[State]) -> list[State]:
     """Return the states without the newest message."""
-    last = State(states[-1])
-    last.pop(s.USER, None)
-    return [*states[:-1], last]
+    return [*states[:-1], states[-1].before_message]
 
 
 def _has_texts(tracker: StoryTracker) -> bool:
