@@ -27,6 +27,7 @@ from turncheck.comparison.changes import (
     CaseChange,
     ChangedCases,
     CutIntent,
+    DeletedFile,
     FallbackChange,
     FindingChange,
     LessUnderstood,
@@ -36,7 +37,6 @@ from turncheck.comparison.changes import (
 from turncheck.comparison.chosen_rules import with_chosen
 from turncheck.comparison.consistent_tests import consistency_beside
 from turncheck.comparison.contradictions import at_their_causes, with_faults_by_cause
-from turncheck.comparison.deleted_files import deleted_files
 from turncheck.comparison.hidden import as_both_show, hidden_on
 from turncheck.comparison.losses import many_losses
 from turncheck.comparison.matching import removed_evaluations
@@ -202,17 +202,27 @@ def compare(report: Report, baseline: model.Baseline) -> model.Comparison:
             head = _with_base_dependent(report, validation or UNSET, messages)
             used = _used(baseline, hidden_on(base, report).places, report.project.root)
             compared = _beside_quarantine(_compare(head, base, used), head, base, agreed=baseline.agreed)
-            errors = [finding for finding in compared.new_findings if finding.severity == "error"]
             return structs.replace(
                 compared,
                 settings_changed=(*baseline.settings_changed, *compared.settings_changed),
                 gone_assistants=baseline.gone,
-                deleted_files=deleted_files(base, head, baseline.deleted, errors),
+                deleted_files=_deleted_files(base, head, baseline, compared.new_findings),
                 changed_lines=UNSET if baseline.changed_lines is None else baseline.changed_lines,
                 validation=validation or UNSET,
                 messages=messages or UNSET,
                 consistency=consistency_beside(report, base),
             )
+
+
+def _deleted_files(
+    base: Report, head: Report, baseline: model.Present, new_findings: Iterable[FindingChange]
+) -> tuple[DeletedFile, ...]:
+    if not baseline.deleted:
+        return ()
+    from turncheck.comparison.deleted_files import deleted_files  # few changes delete a file
+
+    errors = [finding for finding in new_findings if finding.severity == "error"]
+    return deleted_files(base, head, baseline.deleted, errors)
 
 
 def shown_beside_base(report: Report, comparison: model.Comparison | None) -> Report:

@@ -354,9 +354,7 @@ def summarize(
     tests_fail = any(gate.gate.subject == "tests" for gate in failing)
     clauses = and_more(failing_clauses(failing, report, comparison), max(1, _MOST - bool(intents)))
     if clauses and compared and (deleted := deleted_in_words(compared)):
-        words = clauses[0].words
-        words = f"the {words[4:]}" if words.startswith("The ") else words
-        clauses[0] = Clause(f"{deleted}: {words}", clauses[0].says)
+        clauses[0] = Clause(f"{deleted}: {clauses[0].words}", clauses[0].says)
     cut = 0 if failing and failing[0].gate.subject == "tests" else 1
     newly = bool(failed_tests.newly_misunderstood(report, comparison))
     away = [Clause(words) for words in taken_away_in_words(report, compared, _named(failing))] if compared else []
