@@ -141,11 +141,24 @@ def _is_idle(step: Step) -> bool:
 
 def endless_flows(walks: Mapping[str, Walk]) -> frozenset[str]:
     """Return the flows of which no path leads to the end, or only through calls of the flow itself."""
+    calls = {name: _called(walk, walks) for name, walk in walks.items()}
+    callers: dict[str, list[str]] = {}
+    for name, called in calls.items():
+        for other in called:
+            callers.setdefault(other, []).append(name)
     ending: set[str] = set()
-    while found := {name for name, walk in walks.items() if name not in ending and _may_end(walk, walks, ending)}:
-        ending |= found
-    endless = walks.keys() - ending
-    return frozenset(name for name in endless if not walks[name].ends or name in _called_by(name, walks))
+    waiting = list(walks)
+    while waiting:
+        name = waiting.pop()
+        if name not in ending and _may_end(walks[name], walks, ending):
+            ending.add(name)
+            waiting += callers.get(name, ())
+    edges: dict[Place, list[Place]] = {(name, 0): [(other, 0) for other in called] for name, called in calls.items()}
+    cycles = (group for group in _components(edges) if len(group) > 1 or group[0] in edges[group[0]])
+    calling_themselves = {name for group in cycles for name, _ in group}
+    return frozenset(
+        name for name in walks if name not in ending and (not walks[name].ends or name in calling_themselves)
+    )
 
 
 def _may_end(walk: Walk, walks: Mapping[str, Walk], ending: set[str]) -> bool:
@@ -164,16 +177,10 @@ def _may_end(walk: Walk, walks: Mapping[str, Walk], ending: set[str]) -> bool:
     return not walk.nodes
 
 
-def _called_by(name: str, walks: Mapping[str, Walk]) -> set[str]:
-    """The flows that a flow calls, directly or through others."""
-    found: set[str] = set()
-    waiting = [name]
-    while waiting:
-        steps = (node.step for node in walks[waiting.pop()].nodes)
-        called = {other for step in steps if step.kind == "call" and (other := _started(step, walks)) is not None}
-        waiting += called - found
-        found |= called
-    return found
+def _called(walk: Walk, walks: Mapping[str, Walk]) -> list[str]:
+    """The flows that the steps of a flow call, each once."""
+    steps = (node.step for node in walk.nodes if node.step.kind == "call")
+    return list(dict.fromkeys(name for step in steps if (name := _started(step, walks)) is not None))
 
 
 def _started(step: Step, walks: Mapping[str, Walk]) -> str | None:
