@@ -511,3 +511,20 @@ def test_what_no_component_classifies_is_not_taken_for_a_wrong_intent(repository
     judged = repository.judged({C: LEARNT_INTENTS}, {C: after})
 
     assert bool((judged.comparison["fallback"] or {}).get("newly_wrong")) is is_taken
+
+
+# --- a rule or story with another name --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["rent", "utter_rent", "hand one out"])
+@pytest.mark.parametrize("kind", ["rule", "story"])
+def test_a_rule_or_story_that_has_only_another_name_is_not_removed(
+    repository: Repository, name: str, kind: str
+) -> None:
+    as_stories = str(WORKSHOP[R]).replace("rules:", "stories:").replace("- rule:", "- story:")
+    written = as_stories if kind == "story" else str(WORKSHOP[R])
+    base = written.replace("hand one out", name)
+
+    judged = repository.judged({R: base}, {R: base.replace(f"{kind}: {name}", f"{kind}: a bicycle for a day")})
+
+    assert judged.comparison["removed_items"] == []

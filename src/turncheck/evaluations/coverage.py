@@ -199,14 +199,16 @@ def _story_item(story: model.Story, reached: Reached) -> CoverageItem:
     pairs = list(_pairs(story))
     single = [step.action for step in story.steps if isinstance(step, model.ActionStep)]
     is_walked = all(pair in reached.pairs for pair in pairs) if pairs else bool(reached.actions & set(single))
-    item = coverage_item(story.name, story.location, story, is_walked, is_telling=bool(pairs))
+    item = coverage_item(story.name, story.location, story, is_walked, is_telling=False)
+    # Its steps may have its own name, that of an intent or action, which is no name of the story there.
+    content = digest_of(msgspec.structs.replace(story, name="")) if pairs else ""
     names = {name for part in _opened(story.steps) if (name := _name_of(part))}
     steps = tuple(
         StepDigest(line=part.location.line or 1, digest=digest_of((type(step).__name__, part))[:8])
         for step in (*story.condition, *story.steps)
         for part in _written(step)
     )
-    return msgspec.structs.replace(item, names=tuple(sorted(names)), steps=steps)
+    return msgspec.structs.replace(item, content=content, names=tuple(sorted(names)), steps=steps)
 
 
 def _written(step: model.Step) -> Iterator[model.Step]:
