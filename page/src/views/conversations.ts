@@ -24,11 +24,11 @@ export function conversationsView(context: Context): HTMLElement {
     // The wanted one stands among those in sight.
     const shown = all.slice(0, Math.max(most, all.findIndex((one) => one.key === wanted) + 1));
     const added = all.some((one) => one.key === wanted && !matches(one, query, context.onlyChanged));
-    fill(told, `${all.length.toLocaleString("en")} of ${count(assistant.conversations.length, "conversation")}${context.onlyChanged ? ", only what changed or is unclear" : ""}${added ? ", and the one that the address names" : ""}`);
+    fill(told, `${all.length.toLocaleString("en")} of ${count(assistant.conversations.length, "conversation")}${context.onlyChanged ? ", only what changed, is unclear or fails more often" : ""}${added ? ", and the one that the address names" : ""}`);
     fill(
       list,
-      ...shown.map((one) => item(context, one, one.key === wanted || all.length <= OPEN_IF || one.outcome === "unclear")),
-      all.length === 0 && nothing(context, context.onlyChanged ? "No conversation changed sides or is unclear." : "No conversation is like this."),
+      ...shown.map((one) => item(context, one, one.key === wanted || all.length <= OPEN_IF || one.outcome === "unclear" || failsMoreOften(one))),
+      all.length === 0 && nothing(context, context.onlyChanged ? "No conversation changed sides, is unclear or fails more often." : "No conversation is like this."),
       all.length > shown.length && h("button", { class: "more", onclick: () => draw(all.length) }, `Show ${count(all.length - shown.length, "more conversation")}`),
     );
   };
@@ -56,10 +56,17 @@ function goTo(context: Context, section: HTMLElement, key: string): void {
   found.scrollIntoView({ block: "start" });
 }
 
+// Whether a larger part of its runs fails than on the base, whatever it counts as.
+function failsMoreOften(one: Conversation): boolean {
+  const share = (runs: boolean[]): number => runs.filter((passed) => !passed).length / runs.length;
+  const there = one.base?.runs ?? [];
+  return one.runs.length > 0 && there.length > 0 && share(one.runs) > share(there);
+}
+
 function matches(one: Conversation, query: URLSearchParams, onlyChanged: boolean): boolean {
   const text = (query.get("text") ?? "").toLowerCase();
   return (
-    (!onlyChanged || one.side !== "" || one.outcome === "unclear") &&
+    (!onlyChanged || one.side !== "" || one.outcome === "unclear" || failsMoreOften(one)) &&
     (!query.get("kind") || one.kind === query.get("kind")) &&
     (!query.get("outcome") || [one.outcome, one.repeated].includes(query.get("outcome") ?? "")) &&
     (!text || [one.name, ...one.turns.map((turn) => turn.expected)].some((part) => part.toLowerCase().includes(text)))

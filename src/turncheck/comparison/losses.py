@@ -11,7 +11,7 @@ from turncheck.comparison import together
 from turncheck.comparison.model import ManyLosses
 from turncheck.comparison.quarantine import without_tests_in_quarantine
 from turncheck.comparison.together import stratum_of
-from turncheck.evaluations.kind import REPEATED, how_repeated, repeats_of
+from turncheck.evaluations.kind import REPEATED, how_repeated, repeats_of, section_of, tests_of
 from turncheck.report.model import BatchCase, CaseResult, NluPrediction
 
 if TYPE_CHECKING:
@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from turncheck.report.evaluations import Evaluation
     from turncheck.report.model import HowRepeated, Repeats, Report
 
-Test = TypeVar("Test", NluPrediction, CaseResult, BatchCase)
+Test = NluPrediction | CaseResult | BatchCase
+OneOf = TypeVar("OneOf", NluPrediction, CaseResult, BatchCase)
 
 
 def many_losses(report: Report) -> ManyLosses | UnsetType:
@@ -30,6 +31,24 @@ def many_losses(report: Report) -> ManyLosses | UnsetType:
     share the false alarms, that with the strongest evidence is returned.
     """
     return _losses(report, {name: repeats_of(report, name) for name in REPEATED})
+
+
+def losing_tests(report: Report, losses: ManyLosses | UnsetType) -> list[Test]:
+    """Return the tests behind real losses of all together: those that fail more often than on the base, worst first.
+
+    Without those that have failed by themselves.
+    """
+    if isinstance(losses, UnsetType) or not losses.real:
+        return []
+    found = []
+    for test in tests_of(section_of(report, losses.kind)):
+        runs = test.repeats
+        if isinstance(runs, UnsetType) or runs.outcome in {"regressed", "failed"}:
+            continue
+        stratum = stratum_of(runs.runs, runs.base, runs.in_turn)
+        if stratum.runs and stratum.base_runs and together.loses(stratum):
+            found.append((stratum.base_failed / stratum.base_runs - stratum.failed / stratum.runs, test))
+    return [test for _, test in sorted(found, key=lambda one: one[0])]
 
 
 def without_runs_before_losses(report: Report) -> Report:
@@ -86,6 +105,8 @@ def _of_one_kind(name: Evaluation, repeated: Sequence[Repeats], rules: HowRepeat
         base_runs=sum(one.base_runs for one in strata),
         p_value=p_value,
         real=p_value <= level,
+        tests=len(strata),
+        losing=sum(map(together.loses, strata)),
     )
 
 
@@ -93,7 +114,7 @@ def _are_real(losses: ManyLosses | UnsetType) -> bool:
     return not isinstance(losses, UnsetType) and losses.real
 
 
-def _with_own_runs(test: Test) -> Test:
+def _with_own_runs(test: OneOf) -> OneOf:
     if isinstance(test.repeats, UnsetType):
         return test
     if test.repeats.outcome in {"regressed", "worse"}:  # none of the base's count anyhow

@@ -217,6 +217,15 @@ class ManyLosses(Part, frozen=True, kw_only=True):
     """How likely it is by chance at most that so many fail here, if each case fails as often as on the base."""
     real: bool
     """Whether that is too unlikely to be chance."""
+    tests: Count = 0
+    """Of how many tests they are."""
+    losing: Count = 0
+    """How many of these fail more often than on the base."""
+
+    @property
+    def is_widespread(self) -> bool:
+        """Whether the whole assistant became worse: a third of the tests fail more often, and more than one."""
+        return self.real and self.losing > 1 and 3 * self.losing >= self.tests
 
 
 class BaseTests(Part, frozen=True, kw_only=True):

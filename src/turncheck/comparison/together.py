@@ -55,6 +55,15 @@ class Stratum(Struct, frozen=True):
     base_runs: int
 
 
+def loses(case: Stratum) -> bool:
+    """Whether a case fails more often than on the base, be it by chance.
+
+    >>> loses(Stratum(1, 4, 0, 4)), loses(Stratum(1, 4, 2, 8))
+    (True, False)
+    """
+    return case.failed * case.base_runs > case.base_failed * case.runs
+
+
 def stratum_of(runs: str, base: str, in_turn: str = "") -> Stratum:
     """Return the runs of a case that were made whatever others said: capital letters, or those in turn with the base.
 

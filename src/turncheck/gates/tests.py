@@ -57,7 +57,7 @@ def judge_failed(gate: Gate, judging: Judging) -> Iterator[JudgedGate]:
     failed = tuple(cause for tally in found for cause in (*tally.failed, *tally.unexpected))
     failed += tuple(unanswered_sentences(report))
     faults = faults_of(report, TESTS)
-    losses = () if failed else _losses(judging.compared)
+    losses = _losses(judging.compared, beside=bool(failed))
     if failed or faults or losses:
         yield JudgedGate(gate, "failed", "failed", losses, causes=(*failed, *causes_of(faults)))
     elif not found:
@@ -79,10 +79,15 @@ def _none_ran(gate: Gate, found: Sequence[Tally]) -> JudgedGate | None:
     return JudgedGate(gate, "not judged", "not run", causes=tuple(cause for tally in found for cause in tally.not_run))
 
 
-def _losses(compared: Comparison | None) -> tuple[LossesOverall, ...]:
-    """That more runs fail than on the base, if that is more than chance."""
+def _losses(compared: Comparison | None, *, beside: bool) -> tuple[LossesOverall, ...]:
+    """That more runs fail than on the base, if that is more than chance.
+
+    ``beside``: tests fail, too. They say more, unless the whole assistant became worse: then each is a part of that.
+    """
     losses = compared.many_losses if compared else UNSET
-    return () if isinstance(losses, UnsetType) or not losses.real else (LossesOverall(losses),)
+    if isinstance(losses, UnsetType) or not losses.real or (beside and not losses.is_widespread):
+        return ()
+    return (LossesOverall(losses),)
 
 
 def judge_newly_failed(gate: Gate, judging: Judging) -> Iterator[JudgedGate]:
@@ -91,7 +96,7 @@ def judge_newly_failed(gate: Gate, judging: Judging) -> Iterator[JudgedGate]:
         return
     report, comparison, compared = judging.report, judging.comparison, judging.compared
     tests, errors = _new(report, compared) if compared else _all(report)
-    facts = () if tests else _losses(compared)  # a test that fails says more
+    facts = _losses(compared, beside=bool(tests))
     if tests or errors or facts:
         yield JudgedGate(gate, "failed", "new", facts, causes=(*tests, *errors))
         return

@@ -21,6 +21,7 @@ from turncheck.comparison.changes import (
     listed_in,
 )
 from turncheck.comparison.failed_tests import newly_failing_tests, no_longer_checked, tests_because_of
+from turncheck.comparison.losses import losing_tests
 from turncheck.comparison.misunderstood import misunderstood_sentences
 from turncheck.comparison.tally import faults_of
 from turncheck.comparison.training_changes import dropped_intents, is_likely_misparsed, noise_of, sentences_of
@@ -202,6 +203,9 @@ def changes(lists: Lists, report: Report, compared: Comparison) -> Iterable[Neut
     explained = [test for tests in because.values() for test in tests]
     failing = [test for test in newly_failing_tests(compared) if test not in explained]
     yield lists.failing("failing", f"{'Other newly' if because else 'Newly'} failing tests", failing)
+    losing = losing_tests(report, compared.many_losses)
+    title = f"Runs of these fail more often than on the base ({len(losing)})"
+    yield lists.listed("losing", title, losing, entries.losing)
     yield from taken_away(lists, compared)
     in_stories, in_cases, new = compared.misunderstood, compared.misunderstood_in_cases, entries.newly_misunderstood
     title = "Sentences newly misunderstood{}"

@@ -31,6 +31,7 @@ _ABOVE_ALL: Final = ("suppressions", "asked", "settings")
 """What a change does to its own judgement comes first, and whole."""
 _FAILURES: Final = (
     "errors", "cut", "stripped", "relabelled", "fallback", "mostly_wrong", "collisions", "dropped", "failing",
+    "losing",
     "still_failing",
     "misunderstood", "still_misunderstood", "misunderstood_cases", "still_misunderstood_cases", "wrong",
 )  # fmt: skip

@@ -341,8 +341,8 @@ DEGRADATION: Final = (
     "edited_sentences", "flips", "right", "gone", "gone_elsewhere", "names", "notes", "reached", "uncovered",
     "skipped", "remarks", "findings", "unknown_found", "labels", "relabelled", "wrong", "removed", "components",
     "fallback", "stripped", "cut", "gone_tests", "collisions", "dropped", "mostly_wrong", "misunderstood",
-    "misunderstood_cases", "failing_if_repaired", "unknown_failing", "failing", "errors", "gates", "worse", "unseen",
-    "deleted", "metrics", "edited", "quarantined", "settings", "asked", "suppressions",
+    "misunderstood_cases", "failing_if_repaired", "unknown_failing", "losing", "failing", "errors", "gates", "worse",
+    "unseen", "deleted", "metrics", "edited", "quarantined", "settings", "asked", "suppressions",
 )  # fmt: skip
 """The order in which lists give up entries: details, what was wrong already, became right, became wrong, the gates; and
 last how the change alters what it is judged by."""
@@ -357,7 +357,8 @@ _OLD: Final = {
 """Lists of what the base has too, and what they count."""
 ORDER: Final = (
     "remarks", "edited", "quarantined", "errors", "cut", "stripped", "relabelled", "fallback", "components",
-    "mostly_wrong", "collisions", "dropped", "failing", "unknown_failing", "failing_if_repaired", "misunderstood",
+    "mostly_wrong", "collisions", "dropped", "failing", "losing", "unknown_failing", "failing_if_repaired",
+    "misunderstood",
     "misunderstood_cases", "gone_tests", "wrong", "labels", "removed", "findings", "unknown_found", "uncovered",
     "reached", "survivors", "noise", "notes", "flips", "edited_sentences", "right", "gone", "gone_elsewhere", "names",
     "still_failing", "still_misunderstood", "still_misunderstood_cases", "still_wrong", "still_found", "still_remarked",

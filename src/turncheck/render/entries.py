@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from msgspec import UnsetType
 from msgspec.structs import replace
 
-from turncheck.comparison import changes
+from turncheck.comparison import changes, losses
 from turncheck.messages.finding import Finding, Location
 from turncheck.messages.phrasing import count
 from turncheck.render import phrases
@@ -20,6 +20,7 @@ from turncheck.render.wording.changes import with_it
 from turncheck.render.wording.newly_judged import WHAT, details, outcome_in_words
 from turncheck.render.wording.repeats import runs_in_words
 from turncheck.render.wording.tests import HeldTest, quarantine_in_words, with_copy_count
+from turncheck.report.model import CaseResult, NluPrediction
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Sequence
@@ -84,6 +85,20 @@ def under_noise(sentence: SentenceUnderNoise) -> Entry:
     entry = line(Said(sentence.text), " (", Code(sentence.intent), ")")
     below = tuple(Entry(variant_line(variant, sentence.intent)) for variant in sentence.failed)
     return Entry(entry, at(sentence.location), below=below, case=key_of_sentence(sentence.text, sentence.intent))
+
+
+def losing(test: losses.Test) -> Entry:
+    """A test of which more runs fail than on the base, though by itself that may be chance."""
+    runs = "" if isinstance(test.repeats, UnsetType) else f": {runs_in_words(test.repeats)}"
+    if isinstance(test, CaseResult):
+        key = key_of_test("end-to-end case", test.name)
+        return Entry(line(Code(test.name), runs), at(test.location), case=key, trace=test.trace_id)
+    key = (
+        key_of_sentence(test.text, test.expected.intent or "")
+        if isinstance(test, NluPrediction)
+        else key_of_test("batch case", test.text)
+    )
+    return Entry(line(Said(test.text), runs), at(test.location), case=key)
 
 
 def step(kind: str, case: changes.CaseChange) -> Entry:

@@ -9,6 +9,7 @@ from msgspec import Struct
 from turncheck.comparison import metrics
 from turncheck.comparison.changes import ChangedCases, number_of
 from turncheck.comparison.metric_deltas import is_counted
+from turncheck.comparison.model import ManyLosses
 from turncheck.comparison.tally import faults_of
 from turncheck.comparison.training_changes import dropped_intents, f1_of_intent, intent_of
 from turncheck.evaluations.kind import JUDGED_BY_BOUND, OF_ONE
@@ -89,10 +90,10 @@ def main_metrics(report: Report, comparison: Comparison | None) -> list[MainMetr
                 base=base,
                 now=now,
                 change=change_of(delta) if delta and not _is_incomparable(delta, comparison) else "",
-                mark=_mark_of_tests(delta, current) if delta else "",
+                mark=_mark_of_tests(delta, current, comparison) if delta else "",
                 name=name,
                 note=new.get(name)
-                or (_note(delta, comparison) if delta and comparison else "") + _unclear(name, current),
+                or (_note(delta, comparison) if delta and comparison else "") + _unclear(name, current, comparison),
                 on_shared=on_shared,
                 whole=whole if on_shared else "",
             )
@@ -154,10 +155,11 @@ def _of_runs(label: str, name: str, metric: metrics.Measured | None, delta: metr
     return MainMetric(label, "", shown(base), shown(now), changed, found, name, note)
 
 
-def _unclear(name: str, current: dict[str, metrics.Measured]) -> str:
-    """``; 2 unclear``: they are counted, but neither passed nor failed."""
+def _unclear(name: str, current: dict[str, metrics.Measured], comparison: Comparison | None) -> str:
+    """``; 2 unclear; more runs fail``: they are counted, but neither passed nor failed, or their runs differ."""
     number = _number_unclear(name, current)
-    return f"; {number:,} unclear" if number else ""
+    words = f"; {number:,} unclear" if number else ""
+    return f"{words}; more runs fail" if _fails_more_often(name, comparison) else words
 
 
 def _number_unclear(name: str, current: dict[str, metrics.Measured]) -> int:
@@ -166,10 +168,18 @@ def _number_unclear(name: str, current: dict[str, metrics.Measured]) -> int:
     return int(metric.value) if metric is not None else 0
 
 
-def _mark_of_tests(delta: metrics.MetricDelta, current: dict[str, metrics.Measured]) -> Mark:
-    """Return what a difference is worth; where tests are unclear, nobody knows whether nothing changed."""
+def _mark_of_tests(
+    delta: metrics.MetricDelta, current: dict[str, metrics.Measured], comparison: Comparison | None
+) -> Mark:
+    """Return what a difference is worth; where tests are unclear or fail more often, it is not that nothing changed."""
     found = mark(delta)
-    return "" if found == "unchanged" and _number_unclear(delta.name, current) else found
+    is_open = _number_unclear(delta.name, current) or _fails_more_often(delta.name, comparison)
+    return "" if found == "unchanged" and is_open else found
+
+
+def _fails_more_often(name: str, comparison: Comparison | None) -> bool:
+    losses = comparison.many_losses if comparison is not None else None
+    return isinstance(losses, ManyLosses) and losses.real and name == f"{losses.kind}.passed"
 
 
 def change_of(delta: metrics.MetricDelta) -> str:

@@ -18,6 +18,8 @@ _MANY_ERRORS: Final = 5
 RUNS_FOR_AN_ERROR: Final = 2
 """How many runs that passed or failed make up for one that ended in an error."""
 
+UNTOLD: Final = "never on the base, in too few runs to tell"
+"""Of a flaky test: what no run of the base did."""
 Runs = Annotated[str, msgspec.Meta(pattern=r"^[PFpf]*(?!\n)$", max_length=1000)]
 """Runs in their order: ``P`` passed, ``F`` failed; small letters: run because others of the test had failed."""
 Pairs = Annotated[str, msgspec.Meta(pattern=r"^([PF][PF])*(?!\n)$", max_length=2000)]
@@ -43,9 +45,9 @@ class Attempt(Part, frozen=True, kw_only=True):
 class Repeats(Part, frozen=True, kw_only=True):
     """How a test fared that was run several times, since the assistant's answers vary.
 
-    ``flaky``: it fails in some runs, no more often than on the base; ``regressed``: more often; ``failed``: it fails as
-    it did on the base, is new and fails too often, or never passes; ``worse``: it fails more often than on the base
-    beyond chance, by less than the setting ``worth`` asks; ``unclear``: its runs do not say which.
+    ``flaky``: it fails in some runs, not provably more often than on the base; ``regressed``: more often; ``failed``:
+    it fails as it did on the base, is new and fails too often, or never passes; ``worse``: it fails more often than on
+    the base beyond chance, by less than the setting ``worth`` asks; ``unclear``: its runs do not say which.
     """
 
     runs: Runs
@@ -95,6 +97,11 @@ class Repeats(Part, frozen=True, kw_only=True):
     def was_flaky(self) -> bool:
         """Whether some runs of the base failed, and some passed."""
         return 0 < self.base_passed < len(self.base)
+
+    @property
+    def is_untold(self) -> bool:
+        """Whether it is flaky, and no run of the base failed: these are too few to tell whether it is worse."""
+        return self.outcome == "flaky" and bool(self.base) and self.base_passed == len(self.base)
 
     @property
     def is_unanswered(self) -> bool:

@@ -11,6 +11,7 @@ from report_builder import BASE_COMMIT, case, report, with_changes
 
 from turncheck.comparison.compare import compare
 from turncheck.comparison.model import Present
+from turncheck.evaluations.varying.attempts import in_words
 from turncheck.render.console import render_console
 from turncheck.render.links import Links
 from turncheck.render.markdown import render_comment
@@ -19,7 +20,11 @@ from turncheck.render.wording.repeats import few_attempts, few_runs, repeats_in_
 from turncheck.report.model import Attempt, EngineInfo, GateSettings, HowRepeated, Repeats
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from turncheck.render.wording.verdict import Verdict
     from turncheck.report.model import Report
+    from turncheck.report.repeats import RepeatedOutcome
 
 OLD = {"greet": Repeats(runs="PP", outcome="passed")}
 
@@ -171,6 +176,79 @@ def test_a_share_of_runs_is_not_compared_in_turn_if_only_what_had_failed_was() -
     assert metric
     assert metric.judgement == "noise"
     assert [round(side or 0.0, 2) for side in metric.sides] == [0.8, 0.8]
+
+
+HOW = HowRepeated(first=2, most=30, false_alarms=0.01)
+
+
+def beside(now: Mapping[str, Repeats], runs: str = "PP", *gates: str) -> tuple[Verdict, str]:
+    """The verdict of cases with these runs beside a base on which all passed, and the comment."""
+    made = ran(**now), ran(**{name: Repeats(runs=runs, outcome="passed") for name in now})
+    here, there = (replace(one, e2e=replace(one.e2e, repeats=HOW)) for one in made if one.e2e is not None)
+    settings = GateSettings(fail_on=gates or ("new-failures", "test-failures"))
+    here, there = (with_changes(one, settings=settings) for one in (here, there))
+    compared = compare(here, Present(with_changes(there, source=replace(there.source, commit=BASE_COMMIT)), "git"))
+    verdict = judge(here, compared, settings)
+    return verdict, str(render_comment(here, compared, verdict, Links()).content)
+
+
+def in_turn(pairs: str, outcome: RepeatedOutcome, first: str = "PP") -> Repeats:
+    """A case whose runs in turn with the base these are."""
+    base = f"{'P' * 5}{pairs[1::2].lower()}"
+    return Repeats(runs=f"{first}{pairs[::2]}", outcome=outcome, base=base, in_turn=pairs)
+
+
+DEAD = in_turn("FP" * 8, "regressed", "FF")
+LESS = in_turn("FPPPFPPPPPFPPP", "flaky")
+STEADY = in_turn("PP" * 6, "passed")
+
+
+@pytest.mark.parametrize(
+    "cases",
+    [[DEAD, DEAD, LESS, LESS, LESS, STEADY], [LESS] * 5 + [STEADY], [DEAD] + [STEADY] * 5, [LESS] + [STEADY] * 5],
+)
+def test_where_the_whole_bot_became_worse_the_title_says_so_first(cases: list[Repeats], golden: Golden) -> None:
+    """A dead case is one: the runs of all others say nothing of it. What stands behind the losses is listed."""
+    verdict, comment = beside({f"case {number}": one for number, one in enumerate(cases)})
+    golden(f"{verdict.in_words}: {verdict.summary}")
+    golden(*(one for one in comment.splitlines() if "End-to-end cases passed" in one or "Runs of these" in one))
+
+
+@pytest.mark.parametrize("runs", ["PP", "PPPP", "PPPPP"])
+def test_a_base_with_few_runs_is_named_where_the_verdict_is_read(runs: str, golden: Golden) -> None:
+    """Of five runs of each case all together can be judged, so that there is nothing to say."""
+    flaky, passed = Repeats(runs="PFpp", outcome="flaky", base=runs), Repeats(runs="PP", outcome="passed", base=runs)
+    verdict, _ = beside({"a": flaky, **{f"case {number}": passed for number in range(7)}}, runs)
+    golden(f"{verdict.in_words}: {verdict.summary}")
+
+
+def test_a_title_does_not_pass_over_a_share_of_runs_that_really_dropped(golden: Golden) -> None:
+    """At 5 % it is a drop, at the 1 % of false alarms no failure."""
+    flaky = Repeats(runs="PFPP", outcome="flaky", base="PPPPPP")
+    cases = {f"case {number}": flaky for number in range(6)}
+    cases |= {f"steady {number}": Repeats(runs="PPPP", outcome="passed", base="PPPPPP") for number in range(2)}
+    verdict, _ = beside(cases, "PPPPPP")
+    golden(f"{verdict.in_words}: {verdict.summary}")
+
+
+def test_no_case_is_counted_twice_where_worth_is_given(golden: Golden) -> None:
+    """One fails; what is worse by less than was set passes, and is counted by itself."""
+    regressed, worse = in_turn("FP" * 6 + "PP" * 2, "regressed"), in_turn("FPPPFPPPFPPPFPPP", "worse")
+    made = ran(a=regressed, b=worse, c=worse, d=in_turn("PP" * 4, "passed"))
+    assert made.e2e is not None
+    cases = tuple(
+        one if one.name == "a" else replace(one, passed=True, outcome="passed", steps=()) for one in made.e2e.cases
+    )
+    now = replace(made, e2e=replace(made.e2e, cases=cases, passed=3, failed=1))
+    before = ran(**{name: Repeats(runs="PPPPP", outcome="passed") for name in "abcd"})
+    said, _ = told(now, before, "new-failures")
+    golden(said)
+
+
+@pytest.mark.parametrize(("base", "told_so"), [("PPPPP", True), ("PPPPF", False), ("", False), ("P" * 40, True)])
+def test_what_no_run_of_the_base_did_is_not_said_to_be_as_there(base: str, told_so: bool) -> None:
+    words = in_words(Repeats(runs="FPPPFP", outcome="flaky", base=base))
+    assert ("too few runs" in words) == told_so
 
 
 def repeated_alone(runs: str, cases: int = 8, first: int = 2) -> Report:

@@ -13,7 +13,7 @@ from turncheck.comparison.repeats import RunBesideBase, fails_rarely
 from turncheck.comparison.shares import more_in_words
 from turncheck.messages.phrasing import count
 from turncheck.report.measured import MeasuredRun
-from turncheck.report.repeats import LONGEST_BASE, Attempt, RepeatedOutcome, Repeats, too_many_errors
+from turncheck.report.repeats import LONGEST_BASE, UNTOLD, Attempt, RepeatedOutcome, Repeats, too_many_errors
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Sequence
@@ -331,5 +331,6 @@ def in_words(repeats: Repeats, why_no_more: str = "", *, is_compared: bool = Tru
     base = f"; base {repeats.base_passed} of {len(repeats.base)}" if repeats.base else "; the base has no runs of it"
     why = f" ({why_no_more})" if why_no_more else ""
     runs = count(len(repeats.runs), "run passes", "runs pass")
+    base += f"; {UNTOLD}" if repeats.is_untold else ""
     outcome = "" if repeats.outcome == "unclear" else f"{repeats.outcome}: "
     return f"{outcome}{repeats.passed} of {runs}{base if is_compared else ''}{why}"

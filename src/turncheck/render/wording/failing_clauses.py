@@ -199,7 +199,8 @@ def _failed_tests(
     first = _because_of_errors(failing, comparison) if new and not data else ""
     cause = _why_newly_failing(comparison) if new and not first else ""
     says = frozenset({"explained"} if first else ())
-    return Clause(f"{first}{wording.joined([*new, *data, *losses, *unexpected])}{also}{cause}", says)
+    whole = "".join(f"{words}; " for words in losses)
+    return Clause(f"{whole}{first}{wording.joined([*new, *data, *unexpected])}{also}{cause}", says)
 
 
 def _why_newly_failing(comparison: Comparison) -> str:

@@ -8,16 +8,19 @@ from typing import TYPE_CHECKING, Final
 from msgspec import UnsetType
 
 from turncheck.comparison.failed_tests import failing_of, tests_of
+from turncheck.comparison.model import ManyLosses
 from turncheck.comparison.shares import more_in_words
+from turncheck.comparison.together import ENOUGH_OF_A_BASE
 from turncheck.evaluations.kind import REPEATED, how_repeated, repeats_of
 from turncheck.evaluations.kinds import CASES
 from turncheck.messages.phrasing import count
+from turncheck.report.repeats import UNTOLD
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from turncheck.comparison.changes import CaseChange
-    from turncheck.comparison.model import Comparison, ManyLosses
+    from turncheck.comparison.model import Comparison
     from turncheck.report.evaluations import Evaluation
     from turncheck.report.model import CaseResult, Repeats, Report
 
@@ -36,7 +39,7 @@ def runs_in_words(repeats: Repeats, *, is_new: bool = False) -> str:
         if not number:
             return f"{errors}{base}"
         errors = f"{errors}, of the others "
-    more = f"; {more_in_words(repeats)}" if repeats.outcome == "worse" else ""
+    more = f"; {more_in_words(repeats)}" if repeats.outcome == "worse" else f"; {UNTOLD}" if repeats.is_untold else ""
     return f"{errors}{repeats.passed:,} of {count(number, 'run')} {'passes' if number == 1 else 'pass'}{base}{more}"
 
 
@@ -70,7 +73,9 @@ def repeats_in_words(
                 new = runs_of_new_tests(report, comparison, name)
                 newly = _without(newly, new)
                 repeated = _without(_without(repeated, new), _as_before(repeated, (*new, *newly)))
-        if words := _of_one_kind(repeated, newly, newly_said=newly_said):
+        losses = comparison.many_losses if comparison is not None else None
+        explained = isinstance(losses, ManyLosses) and losses.real and losses.kind == name
+        if words := _of_one_kind(repeated, newly, newly_said=newly_said, explained=explained):
             found[name] = words
     named = (f"{CASES[name][1]}: {words}" for name, words in found.items())
     return found["e2e"] if list(found) == ["e2e"] else "; ".join(named)
@@ -89,23 +94,29 @@ def _as_before(repeat: Iterable[Repeats], newly: Iterable[Repeats]) -> list[Repe
     return _without((one for one in repeat if one.outcome == "failed" and one.base), newly)
 
 
-def _of_one_kind(repeat: Sequence[Repeats], newly: Sequence[Repeats], *, newly_said: bool) -> str:
+def _of_one_kind(
+    repeat: Sequence[Repeats], newly: Sequence[Repeats], *, newly_said: bool, explained: bool = False
+) -> str:
     """Say how tests of one kind fared; ``newly``: those that fail and do not on the base, whatever its bot does.
 
     ``newly_said``: they are said elsewhere, so that another number of the same tests would look like more of them.
+    ``explained``: it is known that all of them together fail more often than on the base.
     """
     failed = [one for one in repeat if one.outcome == "failed"]
     as_before = _as_before(repeat, newly)
     regressed = [one for one in repeat if one.outcome == "regressed"]
     worse = [one for one in repeat if one.outcome == "worse"]
-    said = newly_said and len(regressed) + len(worse) == len(newly)
+    if newly_said:
+        regressed, worse = (_without(found, newly) for found in (regressed, worse))
+    flaky = [one for one in repeat if one.outcome == "flaky" and not one.was_flaky]
     parts = [
-        "" if said else _some(regressed, "regressed"),
-        "" if said else _some(worse, "worse"),
+        _some(regressed, "regressed"),
+        _some(worse, "worse"),
         _some(_without(failed, as_before), "failing"),
         _number(as_before, "failing as before"),
         _number([one for one in repeat if one.outcome == "flaky" and one.was_flaky], "flaky as before"),
-        _number([one for one in repeat if one.outcome == "flaky" and not one.was_flaky], "flaky"),
+        _number([one for one in flaky if explained or not one.is_untold], "flaky"),
+        _number([one for one in flaky if one.is_untold and not explained], f"flaky ({UNTOLD})"),
         _some([one for one in repeat if one.is_unanswered], "not answered"),
         _number([one for one in repeat if one.outcome == "unclear" and not one.is_unanswered], "unclear"),
     ]
@@ -129,6 +140,26 @@ def worst_runs_in_words(repeated: Sequence[Repeats], *, are_new: bool = False) -
     return f"{'worst: ' if len(words) > 1 else ''}{runs_in_words(worst, is_new=are_new)}"
 
 
+def short_base_in_words(report: Report, compared: Comparison | None) -> str:
+    """Say that more runs fail than on the base, whose few runs do not tell whether that is chance; "" if they may.
+
+    ``judged on 2 runs a case of the base: `--bot-url-base` lets both be asked in turn``
+    """
+    if compared is None:
+        return ""
+    for name in REPEATED:
+        found = [one for one in repeats_of(report, name) if one.runs and one.base]
+        longest = max((len(one.base) for one in found), default=0)
+        is_short = 0 < longest < ENOUGH_OF_A_BASE and not any(one.in_turn for one in found)
+        if is_short and any(
+            one.failed * len(one.base) > (len(one.base) - one.base_passed) * len(one.runs) for one in found
+        ):
+            runs = count(longest, "run")
+            return f"judged on {runs} a {_ONE[name]} of the base: `--bot-url-base` lets both be asked in turn"
+    return ""
+
+
+_ONE: Final[Mapping[Evaluation, str]] = {"nlu": "sentence", "e2e": "case", "batch": "utterance"}
 _WRONG: Final = 0.05
 """How often a bot is wrong that many would not accept, and passes a few runs nevertheless."""
 _MISSED: Final = 0.02

@@ -11,6 +11,7 @@ from turncheck.comparison.consistent_tests import consistency_of
 from turncheck.comparison.failures import BadFinding
 from turncheck.comparison.tally import Tally, faults_of, tallies
 from turncheck.comparison.training_changes import dropped_intents, is_likely_misparsed, noise_of, sentences_of
+from turncheck.evaluations.kind import OF_ONE, REPEATED, repeats_of
 from turncheck.evaluations.kinds import TESTS, WITHOUT_TESTS
 from turncheck.messages.phrasing import count
 from turncheck.render.wording import tests as wording
@@ -34,7 +35,7 @@ from turncheck.render.wording.failing_clauses import (
 from turncheck.render.wording.newly_judged import mostly_wrong, mostly_wrong_in_words
 from turncheck.render.wording.reasons.consistency import consistent_in_words
 from turncheck.render.wording.reasons.tests import STAND_IN
-from turncheck.render.wording.repeats import repeats_in_words
+from turncheck.render.wording.repeats import repeats_in_words, short_base_in_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -290,7 +291,8 @@ def changes(report: Report, compared: Comparison, failing: Sequence[JudgedGate])
         return []
     if worse := sum(metric.judgement == "worse" and not metric.by_cases for metric in compared.metrics):
         return [f"{count(worse, 'figure')} worse than on the base"]
-    if report.unread or failed_tests.unclear_tests(report):  # nobody knows
+    is_untold = any(runs.is_untold for name in REPEATED for runs in repeats_of(report, name))
+    if report.unread or is_untold or failed_tests.unclear_tests(report):  # nobody knows
         return []
     return ["no case changed sides against the base" if compared.changed else "nothing changed against the base"]
 
@@ -378,6 +380,7 @@ def summarize(
             failures_said=tests_fail or not wording.failed_tallies(report),
             newly_said=any(gate.gate.subject == "tests" and gate.gate.new for gate in failing),
         ),
+        short_base_in_words(report, compared),
         *uncounted_clauses(report, compared, gates, settings),
         unseen_in_words(compared, report.engine.name) if compared and report.engine else "",
         accepted_in_words(report, compared, gates),
@@ -412,6 +415,8 @@ def reservation(report: Report, comparison: Comparison | None, gates: Sequence[J
         return misunderstood
     if comparison is not None and comparison.unseen_changes:
         return "a change cannot be judged" if len(comparison.unseen_changes) == 1 else "changes cannot be judged"
+    if of_runs := _reservation_by_runs(report, comparison):
+        return of_runs
     if any(gate.why == "files checked" for gate in gates):
         return "only files were checked"
     if any(tally.none_ran for tally in found):
@@ -421,6 +426,14 @@ def reservation(report: Report, comparison: Comparison | None, gates: Sequence[J
     if not_judged(report, gates):
         return "not all gates were judged"
     return _unread(report, comparison) or ("old failures only" if fails else "")
+
+
+def _reservation_by_runs(report: Report, comparison: Comparison | None) -> Reservation:
+    compared = comparison if comparison is not None and comparison.judged else None
+    shares = [compared.metric(f"{name}.{OF_ONE}") for name in REPEATED] if compared is not None else []
+    if any(share is not None and share.judgement == "worse" for share in shares):
+        return "more runs fail than on the base"
+    return "the base has too few runs to tell" if short_base_in_words(report, compared) else ""
 
 
 def _unread(report: Report, comparison: Comparison | None) -> Reservation:

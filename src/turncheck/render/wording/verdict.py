@@ -116,6 +116,8 @@ Reservation = Literal[
     "stories are misunderstood",
     "an end-to-end case is misunderstood",
     "end-to-end cases are misunderstood",
+    "more runs fail than on the base",
+    "the base has too few runs to tell",
     "only files were checked",
     "not all tests were run",
     "not all tests are clear",

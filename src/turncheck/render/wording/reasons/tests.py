@@ -37,19 +37,15 @@ def _failed_tests(gate: JudgedGate, context: Context) -> str:
     """What failed in tests, and what kept them from running."""
     faults = faults_of(context.report, TESTS)
     failed = [_failed(context.found)] if any(tally.failed for tally in context.found) else []
-    failed += [
-        *wording.unanswered_in_words(context.report),
-        *wording.unexpected_in_words(context.found),
-        *_losses(gate),
-    ]
-    return "; ".join([*failed, *([wording.faults_in_words(faults)] if faults else [])])
+    failed += [*wording.unanswered_in_words(context.report), *wording.unexpected_in_words(context.found)]
+    return "; ".join([*_losses(gate), *failed, *([wording.faults_in_words(faults)] if faults else [])])
 
 
 def _newly_failed(gate: JudgedGate, context: Context) -> str:
     """What failed in tests or in the data and did not on the base; or more runs of all cases."""
     losses = _losses(gate)
     words = [_new_failures(gate, context)] if gate.causes or not losses else []
-    return "; ".join([*words, *losses])
+    return "; ".join([*losses, *words])
 
 
 def _losses(gate: JudgedGate) -> list[str]:
