@@ -45,7 +45,9 @@ _FADING: Final = 0.6
 _ROUNDS: Final = 120
 _RATE: Final = 0.3
 _DECAY: Final = 1e-4
-_DENSE_CELLS: Final = 8_000_000
+_DENSE_WORK: Final = 12_000_000
+"""Cells of the matrix times labels: with more, sparse rows save more than it takes to load SciPy. About twenty cells of
+a row are not zero."""
 _DIGITS: Final = 5
 _NAMES: Final[dict[tuple[str, int], tuple[str, ...]]] = {}
 _NAMES_AT_MOST: Final = 50_000
@@ -138,7 +140,8 @@ class HistoryModel(Struct, frozen=True):
         targets = np.zeros((len(rows), len(labels)))
         for (row, label), number in counts.items():
             targets[row_of[row], column_of[label]] = math.sqrt(number)
-        matrix = _matrix([[(index[name], value) for name, value in row] for row in rows], len(index))
+        cells = [[(index[name], value) for name, value in row] for row in rows]
+        matrix = _matrix(cells, len(index), is_dense=len(rows) * (len(index) + 1) * len(labels) <= _DENSE_WORK)
         # Several threads would cost more than such small matrices, and sums would depend on their number.
         with one_thread("blas"):
             weights = _descend(matrix, targets / targets.sum())
@@ -170,16 +173,16 @@ class HistoryModel(Struct, frozen=True):
         )
 
 
-def _matrix(rows: Sequence[Sequence[tuple[int, float]]], columns: int) -> Any:
-    """Return the examples as a matrix with a last column of ones; sparse if it would be large."""
-    if len(rows) * (columns + 1) <= _DENSE_CELLS:
+def _matrix(rows: Sequence[Sequence[tuple[int, float]]], columns: int, *, is_dense: bool) -> Any:
+    """Return the examples as a matrix with a last column of ones."""
+    if is_dense:
         dense = np.zeros((len(rows), columns + 1))
         dense[:, -1] = 1.0
         for number, row in enumerate(rows):
             for column, value in row:
                 dense[number, column] = value
         return dense
-    from scipy.sparse import csr_matrix  # only imported if there are very many stories
+    from scipy.sparse import csr_matrix  # only imported if there are many stories
 
     lengths = np.array([len(row) + 1 for row in rows])
     cells = [cell for row in rows for cell in (*row, (columns, 1.0))]
