@@ -5,7 +5,7 @@
 A fault that tests notice is made in a copy of a bot (`turncheck test strength` has the kinds), together with twenty
 unrelated harmless edits; the tests that fail then are explained as `turncheck run` does. A fault is found if a part of
 it is named and no other part is; of a pair of faults, a part of each must be named. A repair is a fault that the change
-takes away: a test passes again.
+takes away, where the edits alone change nothing.
 Prints a Markdown table for each sort; ends with 1 if fewer are found than `LEAST` says, or any wrong part is named.
 """
 
@@ -245,14 +245,14 @@ def _is_harmless(bot: Bot, edits: Sequence[Callable[[Project], Project]]) -> boo
 
 
 def explained(
-    bot: Bot, base: tuple[Project, Report], head: Project, what: str, faults: tuple[Named, ...], *, repaired: bool
+    bot: Bot, base: tuple[Project, Report], head: Project, what: str, faults: tuple[Named, ...]
 ) -> Found | None:
-    """Return what is named for the tests that changed, or pass again, between two states; ``None`` if none did."""
+    """Return what is named for the tests that changed between two states; ``None`` if none did."""
     with one_thread():
         trained = bot.workshop.trained(head)
     after = measured(bot, trained)
     comparison = compare(replace(after, source=Source(commit="0" * 39 + "2")), Present(base[1], "git"))
-    asked = [test for test in asked_tests(comparison, bot.tests.stories) if test.passes or not repaired]
+    asked = list(asked_tests(comparison, bot.tests.stories))
     if not asked:
         return None
     changes = changes_between(base[0], head)
@@ -309,6 +309,8 @@ def tried(bot: Bot, sort: str, most: int) -> Iterator[Found]:
                     continue  # Rasa would not train such a base: a run has no results of it
                 base = mutant.project
                 before = measured(bot, mutant.trained(bot.trained))
+                if not _is_unrepaired(bot, before, edited(bot, base, seed)):
+                    continue
                 head = edited(bot, bot.project, seed)
             elif sort == "pairs":
                 other = mutants[(place + len(mutants) // 2) % len(mutants)]
@@ -323,12 +325,20 @@ def tried(bot: Bot, sort: str, most: int) -> Iterator[Found]:
                 if not _each_is_noticed(bot, mutant):
                     continue
                 base, before, head = bot.project, bot.report, edited(bot, mutant.project, seed)
-            found = explained(bot, (base, before), head, what, faults, repaired=sort == "repairs")
+            found = explained(bot, (base, before), head, what, faults)
         except UserError:
             continue  # it cannot be trained: no test says anything about it
         if found is not None:
             number += 1
             yield found
+
+
+def _is_unrepaired(bot: Bot, before: Report, project: Project) -> bool:
+    """Whether every test ends as before, with the harmless edits and without the repair."""
+    with one_thread():
+        after = measured(bot, bot.workshop.trained(project))
+    comparison = compare(replace(after, source=Source(commit="0" * 39 + "2")), Present(before, "git"))
+    return not list(asked_tests(comparison, bot.tests.stories))
 
 
 def _each_is_noticed(bot: Bot, *mutants: Mutant) -> bool:
