@@ -77,7 +77,7 @@ def test_bare_test_keeps_the_stories_where_the_sentences_cannot_be_judged(bot: P
     with serving(FakeRasa(fault=fault)) as rasa:
         done = command(bot, *BOTH, "--workers", "1", *of_server(rasa.url))
     assert done.returncode == 2
-    assert "Stories: 2 of 3 right" in done.stdout
+    assert "2 of 3 stories passed" in done.stdout
     assert "Not run: 3 of 4 sentences" in done.stdout
     report = written(bot)
     assert shown(report) == {**NOTHING, "core": EVERYTHING["core"], "nlu": EVERYTHING["nlu"][:1]}

@@ -150,7 +150,7 @@ def test_with_a_started_server_they_pass(project: Path, capsys: pytest.CaptureFi
     arguments = ["test", "e2e", "-o", "results.yml", "--json", "report.json", *sdk(free_port())]
     assert run_command_line(arguments) == 0
     shown = capsys.readouterr().out
-    assert " 3 passed in " in shown
+    assert "3 of 3 end-to-end cases passed" in shown
     assert "bot_uttered                      100% (1 of 1)" in shown
     results = yaml.safe_load((project / "results.yml").read_text())["test_results"]
     assert [entry["pass_status"] for entry in results] == [True, True, True]

@@ -63,7 +63,7 @@ def test_a_case_in_quarantine_fails_no_test_run(bot: Path, capsys: pytest.Captur
     assert run_command_line(["test", "e2e", "--json", "report.json"]) == 0
     said = capsys.readouterr().out
     assert "1 passed, 1 failed" in said
-    assert "FAILURES" not in said
+    assert "Failing tests" not in said
     assert "tests/e2e_test_cases.yml:6:3: end-to-end case 'sells' fails, in" in said
     kept = json.loads((bot / "report.json").read_text())["quarantine"]["tests"]
     assert [one["case"] for one in kept] == ["sells", "wrong", "what"]

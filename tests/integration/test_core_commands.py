@@ -78,7 +78,7 @@ def test_failed_stories_do_not_fail_the_command_unless_asked_to(
 ) -> None:
     assert run_command_line(["test", "core", "--no-plot"]) == EXIT_OK
     shown = capsys.readouterr().out
-    assert "Stories: 1 of 2 right" in shown
+    assert "1 of 2 stories passed" in shown
     golden(shown, only="1 more")
     assert "Failed: wrong (tests/test_stories.yml:5:3)" in shown
     of_file = ["--stories", "tests/test_stories.yml", "--fail-on-prediction-errors"]

@@ -24,14 +24,14 @@ from turncheck.messages.finding import NOWHERE
 from turncheck.process.screen import Console
 from turncheck.project.config import current
 from turncheck.project.model import Component, Config
-from turncheck.render.nlu_text import draw_curves
+from turncheck.render.curves import draw_curves
 from turncheck.settings.options import Settings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from turncheck.commands.compare_pipelines import Outcome, Task
-    from turncheck.render.nlu_text import CurvePoint
+    from turncheck.render.curves import CurvePoint
     from turncheck.render.rendered import Rendered
 
 CASE = Path(__file__).parent.parent / "oracle" / "nlu" / "comparison"

@@ -25,7 +25,8 @@ from turncheck.process.environment import Secret
 from turncheck.process.screen import Console
 from turncheck.project.batch.model import ExpectedEntity, Suite, SuiteCase
 from turncheck.project.reader import read_project
-from turncheck.render.batch_text import batch_text, render_batch_csv
+from turncheck.render.batch_csv import render_batch_csv
+from turncheck.render.results import render_results
 from turncheck.report.codec import encode
 from turncheck.report.model import ProjectInfo
 from turncheck.run.report_of import report_of
@@ -126,7 +127,7 @@ def _judged(engines: KoreEngines, screen: Console) -> str:
         batch = error.finished
     report = report_of(ProjectInfo(name="x"), 0, engine=engines.info(), batch=batch)
     table = render_batch_csv(report, batch.suites[0], "x.csv")
-    return "\n".join((batch_text(batch), str(table.content), encode(report).decode()))
+    return "\n".join((render_results(report), str(table.content), encode(report).decode()))
 
 
 def trials(chance: random.Random, place: Path) -> Iterator[Trial]:

@@ -135,12 +135,12 @@ def run_test_batch(  # noqa: PLR0917 - what a command is given, as `run_test_e2e
     from turncheck.evaluations.batch.measure import SuiteOptions
     from turncheck.project.batch.known import known_names
     from turncheck.project.batch.reader import find_suites, read_suites
-    from turncheck.render.batch_text import batch_text
+    from turncheck.publishing.files import terminal_results
     from turncheck.render.phrases import engine_lines
     from turncheck.report.model import Source
     from turncheck.run.folders import ensure_apart_from_project
     from turncheck.run.partial import end_with
-    from turncheck.run.quarantined import quarantine_lines, with_quarantine
+    from turncheck.run.quarantined import with_quarantine
     from turncheck.run.reading import NO_TESTS, ensure_readable, read_answered_elsewhere, read_assistant
     from turncheck.run.report_of import now
     from turncheck.run.single import Subject, run_single
@@ -182,8 +182,7 @@ def run_test_batch(  # noqa: PLR0917 - what a command is given, as `run_test_e2e
     held = with_quarantine(single.report, project.root, screen, environment)
     report = held.report
     if batch is not None:
-        output.write(batch_text(batch, folder=settings.project, measured=measured))
-        output.writelines(f"{line}\n" for line in quarantine_lines(report, settings.project))
+        output.write(terminal_results(report, settings.project))
     write_batch(report, options, screen)
     if single.stopped is not None:
         end_with(single.stopped)
@@ -263,7 +262,7 @@ def write_batch(report: Report, options: BatchOptions, screen: Console) -> None:
         UserError: a file cannot be written.
     """
     from turncheck.publishing.files import write_file, write_report, write_results
-    from turncheck.render.batch_text import render_batch_csv
+    from turncheck.render.batch_csv import render_batch_csv
     from turncheck.report.codec import encode
 
     suites = report.batch.suites if report.batch else ()

@@ -463,7 +463,7 @@ def _read(results: Path, settings: Settings) -> Report:
 
 def _lines(calibration: Calibration, ours: Report, theirs: Report, *, in_folds: bool) -> Iterator[str]:
     from turncheck.project.calibration import CALIBRATION_FILE
-    from turncheck.render.nlu_text import trust_line
+    from turncheck.render.trust import trust_line
     from turncheck.report.trust import Trust
 
     agreements = calibration.agreements

@@ -37,7 +37,7 @@ from turncheck.project.nlu_data import NluData
 from turncheck.project.rasa_components import pipeline_of
 from turncheck.project.reader import read_project
 from turncheck.publishing.files import write_all, write_file
-from turncheck.render.nlu_text import CurvePoint, draw_curves, figures_json, results_json
+from turncheck.render.curves import CurvePoint, draw_curves, figures_json, results_json
 from turncheck.render.rasa_files import NAMED_AS_TODAY, major_of_files, nlu_files
 from turncheck.render.rendered import Rendered
 from turncheck.render.sinks.terminal import text

@@ -24,7 +24,7 @@ from turncheck.messages.plain_text import plain
 from turncheck.process.regular_file import read_regular
 from turncheck.project.model import Config, Project
 from turncheck.publishing.files import write_all
-from turncheck.render.nlu_text import CORE_CURVE, CurvePoint, draw_curves
+from turncheck.render.curves import CORE_CURVE, CurvePoint, draw_curves
 from turncheck.render.rasa_files import NAMED_AS_TODAY, as_json
 from turncheck.render.sinks.terminal import text
 from turncheck.run.folders import ensure_apart_from_project

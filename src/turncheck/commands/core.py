@@ -175,7 +175,7 @@ def run_test_core(options: CoreTestOptions, output: CoreOutput, screen: Console,
         TrainingRefusedError: there was no model, and the project cannot be trained.
         KeyboardInterrupt: somebody interrupted it; what was finished is written.
     """
-    from turncheck.render.phrases import noted_version_line
+    from turncheck.publishing.files import terminal_results
     from turncheck.run.folders import ensure_apart_from_project
     from turncheck.run.partial import end_with
     from turncheck.run.quarantined import with_quarantine
@@ -184,23 +184,10 @@ def run_test_core(options: CoreTestOptions, output: CoreOutput, screen: Console,
     report, stopped = evaluate_core(options, screen, source)
     held = with_quarantine(report, options.project, screen)
     write_core_files(held.report, output, screen)
-    sys.stdout.write(noted_version_line(report.project, str(options.project)))
-    print_core(held.report, options.project)
+    sys.stdout.write(plain(terminal_results(held.report, str(options.project))))
     if stopped is not None:
         end_with(stopped)
     return EXIT_FAILED if held.is_faulty else core_exit_code(held.report, options)
-
-
-def print_core(report: Report, project: Path) -> None:
-    """Print what was measured, or why nothing was; paths are relative to the current folder."""
-    from turncheck.render.dialogue_text import story_text
-    from turncheck.render.phrases import not_run_text
-    from turncheck.run.quarantined import quarantine_lines
-
-    core = report.core
-    words = not_run_text(report) if core is None else story_text(core, report.engine, report.coverage, str(project))
-    sys.stdout.write(plain(words))
-    sys.stdout.writelines(plain(f"{line}\n") for line in quarantine_lines(report, str(project)))
 
 
 def core_exit_code(report: Report, options: CoreTestOptions) -> int:

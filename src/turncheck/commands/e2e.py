@@ -179,11 +179,10 @@ def run_test_e2e(
     from turncheck.project.e2e.cases import DEFAULT_PATH, read_cases
     from turncheck.project.testfiles import find_e2e_cases, find_e2e_cases_not_looked_for
     from turncheck.publishing.files import write_report
-    from turncheck.render.dialogue_text import e2e_text
     from turncheck.run.assistant import make_assistant_ready
     from turncheck.run.folders import ensure_apart_from_project
     from turncheck.run.partial import cause, end_with
-    from turncheck.run.quarantined import quarantine_lines, with_quarantine
+    from turncheck.run.quarantined import with_quarantine
     from turncheck.run.reading import CASES_BELOW, NO_TESTS, read_dialogue_assistant
     from turncheck.run.single import Subject, run_single
     from turncheck.validation.case_names import check_cases
@@ -222,11 +221,7 @@ def run_test_e2e(
     result = cast("EndToEnd", report.e2e)
     held = with_quarantine(report, project.root, screen, environment)
     report = held.report
-    seconds = screen.timings.get("e2e", 0.0)
-    output.write(
-        e2e_text(result, seconds, colour=output.isatty(), coverage=report.coverage, folder=folder, quarantine=held.held)
-    )
-    output.writelines(f"{line}\n" for line in quarantine_lines(report, folder))
+    _print(held, folder, output)
     _write(options, read.cases, result, screen)
     if options.coverage is not None:
         from turncheck.commands.coverage_report import write_coverage_report  # only on request
@@ -238,6 +233,18 @@ def run_test_e2e(
     if stopped is not None:
         end_with(stopped)
     return _exit_code(held, screen)
+
+
+def _print(held: Quarantined, folder: str, output: TextIO) -> None:
+    """Print the differences of the cases that fail and count, then what a run prints."""
+    from turncheck.publishing.files import terminal_results
+    from turncheck.render.case_differences import case_differences
+
+    cases = held.report.e2e.cases if held.report.e2e else ()
+    failed = [case for case in cases if case.outcome in {"failed", "error"}]
+    counting = [case for case in failed if held.held.entry_of(case.name, case.location) is None]
+    output.write(case_differences(counting, folder, colour=output.isatty()))
+    output.write(terminal_results(held.report, folder))
 
 
 def _write(options: E2EOptions, cases: Sequence[E2ECase], result: EndToEnd, screen: Console) -> None:
@@ -281,6 +288,9 @@ def _fault_text(finding: Finding, folder: str) -> str:
     return f"{place(finding.location, folder)}: {text(f'{finding.message}{hint}', 600)}"
 
 
+MARKS: Final = {"passed": ".", "failed": "F", "misunderstood": "m", "error": "E", "skipped": "s", "unclear": "?"}
+
+
 class Progress:
     """One sign per case, one line per file."""
 
@@ -294,14 +304,13 @@ class Progress:
     def finished(self, case: CaseResult) -> None:
         """Show the case."""
         from turncheck.messages.finding import Location
-        from turncheck.render.dialogue_text import mark
 
         if case.location.path != self._path:
             self.end()
             self._path = case.location.path
             self._output.write(f"{place(Location(self._path), self._folder)} ")
         self._done += 1
-        self._output.write(mark(case))
+        self._output.write(MARKS[case.outcome])
         self._output.flush()
 
     def end(self) -> None:

@@ -277,25 +277,13 @@ def for_rasa_of(project: Project, options: NluTestOptions) -> NluTestOptions:
 
 def print_nlu(report: Report, project: Path) -> None:
     """Print what was measured, or why nothing was; paths are relative to the current folder."""
-    from msgspec import structs
-
-    from turncheck.render.links import PathResolver
-    from turncheck.render.nlu_text import label_tables, nlu_text, trust_entry
-    from turncheck.render.phrases import not_run_text
+    from turncheck.publishing.files import terminal_results
+    from turncheck.render.label_tables import label_tables
     from turncheck.render.rasa_files import NAMED_AS_TODAY, major_of_files
-    from turncheck.render.sinks.terminal_writer import TerminalWriter
-    from turncheck.run.quarantined import quarantine_lines
 
-    nlu, folder = report.nlu, str(project)
-    if nlu is None:
-        sys.stdout.write(not_run_text(report))
-        return
-    entry = trust_entry(report)
-    trust = TerminalWriter(folder, PathResolver(report, folder)).entry(entry) if entry else ""
-    sys.stdout.write(plain(nlu_text(nlu, report.engine, folder, trust)))
-    sys.stdout.writelines(plain(f"{line}\n") for line in quarantine_lines(structs.replace(report, core=None), folder))
-    if major_of_files(report.project) < NAMED_AS_TODAY:
-        sys.stdout.write(plain(label_tables(nlu, report.engine)))
+    sys.stdout.write(plain(terminal_results(report, str(project))))
+    if report.nlu is not None and major_of_files(report.project) < NAMED_AS_TODAY:
+        sys.stdout.write(plain(label_tables(report.nlu, report.engine)))
 
 
 def run_test_nlu(options: NluTestOptions, output: NluOutput, screen: Console, source: Source | None = None) -> int:
@@ -309,7 +297,6 @@ def run_test_nlu(options: NluTestOptions, output: NluOutput, screen: Console, so
             was finished is written before.
         KeyboardInterrupt: somebody interrupted it; what was finished is written.
     """
-    from turncheck.render.phrases import noted_version_line
     from turncheck.run.folders import ensure_apart_from_project
     from turncheck.run.partial import end_with
     from turncheck.run.quarantined import with_quarantine
@@ -318,7 +305,6 @@ def run_test_nlu(options: NluTestOptions, output: NluOutput, screen: Console, so
     report, stopped = evaluate_nlu(options, screen, source)
     held = with_quarantine(report, options.project, screen)
     write_test_files(held.report, output, screen)
-    sys.stdout.write(noted_version_line(report.project, str(options.project)))
     print_nlu(held.report, options.project)
     if stopped is not None:
         end_with(stopped)

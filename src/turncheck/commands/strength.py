@@ -204,7 +204,6 @@ def run_test_strength(options: StrengthOptions, screen: Console) -> int:
         KeyboardInterrupt: somebody interrupted it; what was finished is written.
     """
     from turncheck.evaluations.strength.measure import MutantOptions
-    from turncheck.render.strength_text import strength_text
     from turncheck.run.folders import ensure_apart_from_project
     from turncheck.run.reading import ensure_trainable, read_dialogue_assistant
     from turncheck.run.single import Subject, run_single
@@ -225,8 +224,7 @@ def run_test_strength(options: StrengthOptions, screen: Console) -> int:
     asked = MutantOptions(options.most, progress=lambda done, of: _report_progress(screen, done, of))
     single = run_single("strength", subject, screen, asked)
     strength = single.report.strength
-    words = None if strength is None else strength_text(strength, settings.project)
-    finish(single, words, settings, options.json)
+    finish(single, settings, options.json)
     return _exit_code(None if strength is None else strength.score, options)
 
 
@@ -293,22 +291,20 @@ def lines_of(changed: bool, settings: Settings) -> ChangedLines | None:
     return lines
 
 
-def finish(single: SingleRun, words: str | None, settings: Settings, json: Path | None) -> None:
+def finish(single: SingleRun, settings: Settings, json: Path | None) -> None:
     """Write the report if requested, and print what was measured, or why nothing was.
 
     Raises:
         UserError: the engine gave up.
         KeyboardInterrupt: somebody interrupted it.
     """
-    from turncheck.publishing.files import write_report
-    from turncheck.render.phrases import not_run_text, noted_version_line
+    from turncheck.publishing.files import terminal_results, write_report
     from turncheck.run.partial import end_with
 
     report = single.report
     if json is not None:
         write_report(json, report)
-    sys.stdout.write(noted_version_line(report.project, settings.project))
-    sys.stdout.write(not_run_text(report) if words is None else plain(words))
+    sys.stdout.write(plain(terminal_results(report, settings.project)))
     if single.stopped is not None:
         end_with(single.stopped)
 
@@ -332,7 +328,6 @@ def run_test_robustness(options: RobustnessOptions, screen: Console) -> int:
             a limit and no rate. Where the engine gave up, what was finished is written before.
         KeyboardInterrupt: somebody interrupted it; what was finished is written.
     """
-    from turncheck.render.strength_text import robustness_text
     from turncheck.run.folders import ensure_apart_from_project
     from turncheck.run.reading import ensure_tests_read, read_assistant, read_tests
     from turncheck.run.single import Subject, run_single
@@ -345,8 +340,7 @@ def run_test_robustness(options: RobustnessOptions, screen: Console) -> int:
     subject = Subject(settings, project, tests)
     single = run_single("robustness", subject, screen, in_folds=tests.nlu is None)
     robustness = single.report.robustness
-    words = None if robustness is None else robustness_text(robustness, settings.project)
-    finish(single, words, settings, options.json)
+    finish(single, settings, options.json)
     most, rate = options.fail_over, None if robustness is None else robustness.failure_rate
     if most is not None and rate is None:
         raise UserError("--fail-over cannot be judged: no sentence that is understood could be varied")

@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from turncheck.commands import core, nlu
-from turncheck.commands.core import CoreOutput, core_exit_code, evaluate_core, print_core, write_core_files
+from turncheck.commands.core import CoreOutput, core_exit_code, evaluate_core, write_core_files
 from turncheck.commands.flags.engine import add_engine_flags
 from turncheck.commands.flags.shared import add_verbosity, screen_of
 from turncheck.commands.nlu import evaluate_nlu, print_nlu, write_test_files
 from turncheck.messages.errors import EXIT_FAILED, IncompleteError, UserError
+from turncheck.messages.plain_text import plain
 from turncheck.settings.bounds import capped_workers
 
 if TYPE_CHECKING:
@@ -160,8 +161,7 @@ def run_bare_test(
     """
     from msgspec import structs
 
-    from turncheck.publishing.files import write_report
-    from turncheck.render.phrases import not_run_text, noted_version_line
+    from turncheck.publishing.files import terminal_results, write_report
     from turncheck.run.folders import ensure_apart_from_project
     from turncheck.run.partial import end_with
     from turncheck.run.quarantined import with_quarantine
@@ -171,13 +171,13 @@ def run_bare_test(
     held = with_quarantine(report, core.project, screen)
     report = held.report
     write_core_files(report, core_output, screen)
-    sys.stdout.write(noted_version_line(report.project, str(core.project)))
-    print_core(report, core.project)
+    sys.stdout.write(plain(terminal_results(report, str(core.project))))
     if stopped is None:
         report, stopped = _with_nlu(report, nlu, nlu_output._replace(json=None), screen)
     else:
         report = _without_nlu(report, stopped)
-        sys.stdout.write(not_run_text(structs.replace(report, skipped=report.skipped[-1:])))
+        not_run = structs.replace(report, core=None, coverage={}, skipped=report.skipped[-1:])
+        sys.stdout.write(plain(terminal_results(not_run, str(core.project))))
     if nlu_output.json is not None:
         write_report(nlu_output.json, report)
     if stopped is not None:

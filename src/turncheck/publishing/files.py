@@ -157,8 +157,18 @@ def draw_plots(outcome: Outcome, folder: Path, screen: Console) -> list[Path]:
 
 def terminal_summary(outcome: Outcome, links: Links) -> str:
     """Return the summary as this terminal shows it, or in plain lines where there is none."""
-    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
-    return str(render_console(outcome.run.report, outcome.comparison, outcome.verdict, links, width=width).content)
+    return str(render_console(outcome.run.report, outcome.comparison, outcome.verdict, links, width=_columns()).content)
+
+
+def terminal_results(report: Report, folder: str) -> str:
+    """Return the results of one evaluation as this terminal shows them, or in plain lines where there is none."""
+    from turncheck.render.results import render_results  # not for a run
+
+    return render_results(report, folder, width=_columns())
+
+
+def _columns() -> int | None:
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
 
 
 def terminal_overview(assistants: Assistants) -> str:

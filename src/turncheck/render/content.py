@@ -19,7 +19,7 @@ from turncheck.comparison.training_changes import f1_of_intent, intent_of, is_f1
 from turncheck.gates.table import counts_old_failures, subject_of
 from turncheck.messages.phrasing import count, on_one_line
 from turncheck.render import case_keys, entries, main_metrics, phrases
-from turncheck.render.batch_text import batch_remarks, tested_at
+from turncheck.render.batch_notes import batch_remarks, tested_at
 from turncheck.render.changed_sections import altered_rules, changes, likely_noise, tests_gone
 from turncheck.render.command_table import command_table
 from turncheck.render.entries import findings_by_cause, tests_by_cause
@@ -39,7 +39,7 @@ from turncheck.render.spans import (
     line,
     listed,
 )
-from turncheck.render.strength_text import judged_mutants, robustness_note, strength_note
+from turncheck.render.strength_notes import judged_mutants, robustness_note, strength_note
 from turncheck.render.wording import tests as test_wording
 from turncheck.render.wording.causes import how_proved
 from turncheck.render.wording.figures import change, figure

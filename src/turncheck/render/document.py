@@ -10,9 +10,9 @@ from msgspec.structs import replace
 from turncheck.messages.phrasing import count
 from turncheck.render.content import all_sections
 from turncheck.render.main_metrics import main_metrics
-from turncheck.render.nlu_text import fallback_entry, trust_entry
 from turncheck.render.phrases import moment
 from turncheck.render.spans import Code, Entry, Line, Link, NeutralSection, Prose, Strong, Term, line, listed
+from turncheck.render.trust import fallback_entry, trust_entry
 from turncheck.render.wording.changes import unreadable_in_words
 from turncheck.render.wording.tests import joined
 

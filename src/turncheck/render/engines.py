@@ -7,7 +7,7 @@ import io
 from typing import TYPE_CHECKING, Final
 
 from turncheck.messages.phrasing import count
-from turncheck.render.batch_text import safe_cell
+from turncheck.render.batch_csv import safe_cell
 from turncheck.render.page.page import asset, digest, environment
 from turncheck.render.phrases import moment
 from turncheck.render.rendered import Rendered

@@ -15,7 +15,7 @@ from turncheck.render import phrases
 from turncheck.render.case_keys import key_of_sentence, key_of_test, key_of_text
 from turncheck.render.cause_entries import causes_of, causes_of_finding
 from turncheck.render.spans import PROSE_LIMIT, Code, Entry, Line, PlaceSpan, Prose, Said, at, line, listed
-from turncheck.render.strength_text import variant_line
+from turncheck.render.strength_notes import variant_line
 from turncheck.render.wording.changes import with_it
 from turncheck.render.wording.newly_judged import WHAT, details, outcome_in_words
 from turncheck.render.wording.repeats import runs_in_words

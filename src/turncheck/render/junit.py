@@ -36,7 +36,7 @@ from turncheck.comparison.training_changes import dropped_intents, intent_of
 from turncheck.gates.table import subject_of
 from turncheck.messages.finding import Finding, Location
 from turncheck.messages.phrasing import count
-from turncheck.render.batch_text import tested_at
+from turncheck.render.batch_notes import tested_at
 from turncheck.render.case_keys import CaseKeys, by_place
 from turncheck.render.junit_lines import (
     LONGEST_LINE,

@@ -17,14 +17,13 @@ from turncheck.render.wording.tests import names_of
 from turncheck.report.conversations import FALLBACK
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator
     from collections.abc import Set as AbstractSet
 
     from turncheck.comparison.changes import CaseChange
     from turncheck.comparison.model import Overlap
     from turncheck.messages.finding import Location
     from turncheck.report import model
-    from turncheck.report.understanding import CoveredIntents
 
 
 def moment(written: str) -> str:
@@ -182,43 +181,11 @@ def version_line(project: model.ProjectInfo, folder: str = "") -> str:
     return f"Rasa {project.rasa_version} project{shown}{mixed}\n"
 
 
-def noted_version_line(project: model.ProjectInfo, folder: str = "") -> str:
-    """Return the line if it is unexpected: for an older Rasa, or for several versions."""
-    is_newest = project.rasa_version is None or project.rasa_version.startswith("3")
-    return "" if is_newest and not project.rasa_others else version_line(project, folder)
-
-
 def _listed(signs: tuple[model.VersionSign, ...], folder: str) -> str:
     words = "; ".join(
         f"{terminal.place(sign.location, folder)}: {terminal.text(sign.what, _WIDTH)}" for sign in signs[:_SHOWN]
     )
     return f"{words}; and {len(signs) - _SHOWN} more" if len(signs) > _SHOWN else words
-
-
-# What no test reaches, in plain lines.
-
-_NAMES_AT_MOST = 20
-_KINDS = ("intents", "actions", "responses", "forms", "flows", "rules", "stories")
-
-
-def not_reached(coverage: Mapping[str, model.KindCoverage], test: str, kinds: Sequence[str] = _KINDS) -> Iterator[str]:
-    """Yield the names that no ``test`` (say, ``test story``) reaches, by kind; nothing if all are reached."""
-    first = True
-    for kind in kinds:
-        kind_coverage = coverage.get(kind)
-        if kind_coverage is None or kind_coverage.share is None or kind_coverage.share == 1:
-            continue
-        if first:
-            yield ""
-            yield f"No {test} reaches"
-            first = False
-        yield f"  {kind}: {_names([item.name for item in kind_coverage.items if not item.covered])}"
-
-
-def _names(names: Sequence[str]) -> str:
-    shown = ", ".join(text(name, 60) for name in names[:_NAMES_AT_MOST])
-    more = len(names) - _NAMES_AT_MOST
-    return f"{shown} and {more} more" if more > 0 else shown
 
 
 # How much of a Kore.ai assistant is tested, in plain lines.
@@ -232,21 +199,6 @@ KIND_NAMES: Final = {
 }
 POOLED: Final = "dialogs, FAQs and small talk pooled"
 MEAN: Final = "mean of the kinds"
-
-
-def covered_lines(covered: CoveredIntents | None) -> Iterator[str]:
-    """Yield what is covered of each kind, and the two totals; nothing if it was not measured."""
-    if covered is None:
-        return
-    shares = (
-        f"{covered_kind.covered} of {covered_kind.total} {KIND_NAMES.get(kind, kind)}"
-        for kind, covered_kind in covered.kinds.items()
-    )
-    yield f"covered: {', '.join(shares)}"
-    pooled = () if covered.pooled is None else (f"{POOLED} {covered.pooled:.1%}",)
-    none_there = ", ".join(KIND_NAMES.get(kind, kind) for kind in covered.without)
-    left_out = f" (none there: {none_there})" if none_there else ""
-    yield f"total coverage: {', '.join((*pooled, f'{MEAN} {covered.mean:.1%}{left_out}'))}"
 
 
 # Intents that cross-validation left out, and how to get them judged.
@@ -326,16 +278,6 @@ def overlap_remarks(nlu: model.Nlu, base: Overlap | None = None) -> Iterator[Ove
         where = "in the data" if folded else "in the training data"
         words = f"{of} also {verb} {where} under another intent: no model can get all of these right."
         yield OverlapRemark(words, more_contradicted)
-
-
-# What was requested and not run, in plain lines, for the terminal and for logs.
-
-
-def not_run_text(report: model.Report) -> str:
-    """List the evaluations that were not run, each with its reason."""
-    return "".join(
-        f"Not run: {text(entry.evaluation)}: {text(entry.reason, 400)}\n" for entry in report.skipped_to_report
-    )
 
 
 def skipped_by_cause(

@@ -16,7 +16,6 @@ from turncheck.project.batch.reader import read_suites
 from turncheck.project.e2e.cases import read_cases
 from turncheck.project.quarantine import QUARANTINE_FILE, QuarantineFile, read_quarantine, unknown_tests
 from turncheck.render.sinks.terminal import place, text
-from turncheck.render.wording.tests import failing_in_quarantine, passing_in_quarantine, quarantine_in_words, to_release
 from turncheck.report.quarantine import Quarantine
 from turncheck.run.reading import read_configured, read_tests
 from turncheck.settings.file import read_settings_file
@@ -104,17 +103,6 @@ def quarantine_of(folder: Path, root: Path, today: date, note: Callable[[str], N
         " against that day."
     )
     return read_quarantine(folder, root, committed, clock=today)
-
-
-def quarantine_lines(report: Report, folder: str) -> Iterator[str]:
-    """Yield what is to be said of the tests in quarantine."""
-    for fails in failing_in_quarantine(report):
-        where = "" if fails.location is None else f"{place(fails.location, folder)}: "
-        yield f"{where}{fails.kind} '{text(fails.name)}' fails, {text(quarantine_in_words(fails.entry), 600)}"
-    for passes in passing_in_quarantine(report):
-        where = "" if passes.location is None else f"{place(passes.location, folder)}: "
-        yield f"{where}{passes.kind} '{text(passes.name)}' passes, but its quarantine expects it to fail: release it"
-    yield from (text(line, 600) for line in to_release(report))
 
 
 def named_tests(folder: Path, project: Path | None = None) -> Iterator[tuple[str, str]]:

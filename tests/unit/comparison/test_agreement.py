@@ -20,7 +20,7 @@ from turncheck.messages.finding import NOWHERE, Location
 from turncheck.project.calibration import CALIBRATION_FILE, digest_of, read_calibration, trust_in
 from turncheck.project.model import Component, Config, Project
 from turncheck.project.nlu_data import Example, NluData
-from turncheck.render.nlu_text import trust_entry
+from turncheck.render.trust import trust_entry
 from turncheck.render.wording.gates import gate_result
 from turncheck.report.codec import json_of
 from turncheck.report.model import (

@@ -21,7 +21,8 @@ from turncheck.evaluations.e2e.case import CaseRun
 from turncheck.evaluations.e2e.judging import evaluate_cases
 from turncheck.project.e2e.cases import read_cases
 from turncheck.project.reader import read_project
-from turncheck.render.dialogue_text import e2e_text
+from turncheck.render.case_differences import case_differences
+from turncheck.render.results import render_results
 from turncheck.report.codec import decode, encode
 from turncheck.report.model import ProjectInfo, Report, Source, Tool
 
@@ -318,7 +319,8 @@ def judged(assistant: Assistant, answer: Any) -> EndToEnd:
         e2e=result,
     )
     assert decode(encode(report)).e2e == result
-    assert e2e_text(result, 0.0).encode()
+    assert case_differences(result.cases).encode()
+    assert render_results(report).encode()
     assert results_yaml(assistant.cases.cases, result)
     return result
 

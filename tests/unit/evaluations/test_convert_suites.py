@@ -38,7 +38,7 @@ from turncheck.project.batch.writer import without_repetitions, write_suite
 from turncheck.project.formats.rasa_nlu_writer import write_nlu_yaml
 from turncheck.project.nlu_data import NluData
 from turncheck.project.reader import read_nlu, read_project
-from turncheck.render.batch_text import render_batch_csv
+from turncheck.render.batch_csv import render_batch_csv
 from turncheck.report.batch import BatchCase, BatchEntity, BatchOrder, BatchResult, BatchSetting, BatchSuite, numbers_of
 from turncheck.yaml_tree.source import Source
 

@@ -27,7 +27,7 @@ from turncheck.messages.errors import IncompleteError, UserError
 from turncheck.messages.finding import Location
 from turncheck.project.e2e.cases import read_cases
 from turncheck.project.e2e.model import Assertion, CaseTurn, E2ECase, Expectation
-from turncheck.render.dialogue_text import e2e_text
+from turncheck.render.case_differences import case_differences
 from turncheck.report.model import CaseResult, EndToEnd, EngineInfo
 
 if TYPE_CHECKING:
@@ -141,7 +141,7 @@ def test_what_cannot_be_seen_is_made_visible_in_the_difference() -> None:
 
 def test_blanks_of_a_difference_are_shown_as_many_as_there_are() -> None:
     script = Script({"a": turn(bot("Hello there"))})
-    shown = e2e_text(run(script, case("bad", said("a", step("bot", "Hello  there")))), 0.0)
+    shown = case_differences(run(script, case("bad", said("a", step("bot", "Hello  there")))).cases)
     assert "\n- bot: Hello there\n+ bot: Hello  there\n? " in shown
     assert "expected 'Hello  there', actual 'Hello there'" in shown
 
@@ -666,10 +666,7 @@ def test_the_output_is_in_pytests_manner(golden: Golden) -> None:
     result = evaluate_cases(script, cases, CaseRun(), progress.finished)
     progress.end()
     assert output.getvalue() == "tests/cases.yml .Fs [100%]\n"
-    shown = e2e_text(result, 0.5).splitlines()
-    assert shown[0] == " FAILURES ".center(80, "=")
-    assert "- bot: x" in shown
-    golden(*shown[-3:])
+    golden(case_differences(result.cases[1:2]))
 
 
 CRASHED = CustomAction("action_a", "failed", "'action_a' failed, the action server answered with status 500")
@@ -681,11 +678,6 @@ def test_a_case_that_passed_although_an_action_failed_says_so() -> None:
     result = run(script, *cases)
     assert [one.outcome for one in result.cases] == ["passed", "passed"]
     assert [one.name for one in result.warned] == ["calm"]
-    assert e2e_text(result, 0.5).splitlines() == [
-        " warnings summary ".center(80, "="),
-        f"tests/cases.yml:3::calm - passed, although: {CRASHED.reason}",
-        " 2 passed, 1 warning in 0.50s ".center(80, "="),
-    ]
     assert yaml.safe_load(results_yaml(cases, result))["test_results"][0]["reason"] == CRASHED.reason
 
 
@@ -704,7 +696,7 @@ def test_what_rasa_passes_over_in_its_log_is_a_warning(golden: Golden) -> None:
 
 def test_colours_stand_around_the_difference_and_nothing_else_can_colour() -> None:
     script = Script({"a": turn(bot("\x1b[31mred"))})
-    shown = e2e_text(run(script, case("bad", said("a", step("bot", "y")))), 0.0, colour=True)
+    shown = case_differences(run(script, case("bad", said("a", step("bot", "y")))).cases, colour=True)
     assert "\x1b[32m+ bot: y\x1b[0m" in shown
     assert "\x1b[31mred" not in shown
 

@@ -18,7 +18,7 @@ from turncheck.evaluations.strength.faults import mutants_of
 from turncheck.evaluations.strength.measure import StrengthRun, evaluate_strength
 from turncheck.project.e2e.cases import read_cases
 from turncheck.project.reader import read_project, read_story_files
-from turncheck.render.strength_text import strength_note
+from turncheck.render.strength_notes import strength_note
 from turncheck.report.codec import decode
 from turncheck.report.model import MutantResult, Strength
 from turncheck.validation.facts import ProjectTests

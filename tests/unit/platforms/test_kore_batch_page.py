@@ -19,7 +19,7 @@ from turncheck.messages.finding import Location
 from turncheck.platforms.kore.imported import import_batch_csv
 from turncheck.project.batch.model import ExpectedEntity, KnownIntent, KnownNames, SuiteCase, Suites
 from turncheck.project.batch.reader import HowToRead, read_suites
-from turncheck.render.batch_text import render_batch_csv
+from turncheck.render.batch_csv import render_batch_csv
 from turncheck.report.batch import BatchCase, BatchKindName, BatchResult, BatchSetting, BatchSuite, numbers_of
 
 OF_KINDS = KnownNames(

@@ -25,10 +25,10 @@ from turncheck.project.batch.known import known_names
 from turncheck.project.batch.model import KINDS, ExpectedEntity, Suite, SuiteCase
 from turncheck.project.model import Project
 from turncheck.project.reader import read_project
-from turncheck.render.batch_text import batch_text
-from turncheck.render.phrases import covered_lines
+from turncheck.render.results import render_results
 from turncheck.report.codec import decode
-from turncheck.report.model import Batch
+from turncheck.report.model import Batch, ProjectInfo
+from turncheck.run.report_of import report_of
 
 ORACLE = Path(__file__).parents[2] / "oracle" / "kore" / "exports"
 LIBRARY = read_project(ORACLE / "city_library")
@@ -216,6 +216,10 @@ def case(text: str, *intents: str, trait: bool = False, **entities: str) -> Suit
     return SuiteCase(text, intents, is_trait=trait, entities=expected)
 
 
+def printed(batch: Batch) -> str:
+    return render_results(report_of(ProjectInfo(name="x"), 0, batch=batch))
+
+
 def test_a_suite_is_judged_by_the_kinds_of_the_assistant() -> None:
     batch = judged(
         LIBRARY,
@@ -234,8 +238,8 @@ def test_a_suite_is_judged_by_the_kinds_of_the_assistant() -> None:
         ("trait", "tp"),
     ]
     assert suite.kinds["dialog"].total == 3  # dialogs without sentences are left out
-    assert "  traits" in batch_text(batch)
-    assert "  traits" not in batch_text(judged(LIBRARY, case("renew it", "Renew Loan"), case("thanks", "thanks")))
+    without = judged(LIBRARY, case("renew it", "Renew Loan"), case("thanks", "thanks"))
+    assert ["\ntraits " in printed(one) for one in (batch, without)] == [True, False]
     assert batch.coverage is not None
 
 
@@ -275,7 +279,8 @@ def test_coverage_of_suites_has_both_totals_of_the_platform(golden: Golden) -> N
     assert coverage.mean == pytest.approx((1 / 3 + 1 / 3 + 0 + 1 / 3 + 1 / 2) / 5)
     assert coverage.without == ()
     assert "Title" not in coverage.uncovered
-    golden(*covered_lines(coverage))
+    table = printed(batch).partition("Covered, by kind\n")[2]
+    golden(*table.partition("\n\n")[0].splitlines())
 
 
 def test_what_cannot_be_known_is_not_evaluated_and_never_wrong(golden: Golden) -> None:

@@ -17,8 +17,9 @@ from nlu_fakes import ScriptedEngine, project_of
 from turncheck.engines.conversation import Parse, PredictedEntity, PredictedIntent
 from turncheck.evaluations.nlu.judging import evaluate_held_out
 from turncheck.project.nlu_data import EntityAnnotation, Example, NluData
-from turncheck.render.nlu_text import CurvePoint, draw_curves, nlu_text
+from turncheck.render.curves import CurvePoint, draw_curves
 from turncheck.render.plots import matrix_of, nlu_plots
+from turncheck.render.results import render_results
 from turncheck.report.model import Nlu, ProjectInfo, Report, Source, Tool
 
 if TYPE_CHECKING:
@@ -124,33 +125,30 @@ def test_histograms_and_matrices_are_drawn_without_matplotlib() -> None:
 
 
 def test_hostile_text_changes_no_line_of_the_terminal_but_its_own() -> None:
-    plain = nlu_text(nlu_of(report_of(("one", "two", "greet"))))
-    hostile = nlu_text(nlu_of(report_of((HOSTILE[2], HOSTILE[3], "greet"))))
+    plain = render_results(report_of(("one", "two", "greet")))
+    hostile = render_results(report_of((HOSTILE[2], HOSTILE[3], "greet")))
     assert len(plain.splitlines()) == len(hostile.splitlines())
     assert "\x1b" not in hostile
     assert not any(line.startswith("::") for line in hostile.splitlines())
 
 
 def test_the_text_says_what_was_flattered(golden: Golden) -> None:
-    nlu = nlu_of(report_of(("greet", "bye")))
-    assert "optimistic" not in nlu_text(nlu)
-    flattered = replace_nlu(nlu, on_training_sentences=3)
-    golden(nlu_text(flattered), only="optimistic")
+    assert "optimistic" not in render_results(report_of(("greet", "bye")))
+    golden(render_results(flattered_by(3)), only="optimistic")
 
 
 @pytest.mark.parametrize(
-    ("trained", "title"),
-    [
-        (0, "NLU: 4 sentences, held out"),
-        (1, "NLU: 4 sentences, some of them training sentences"),
-        (4, "NLU: 4 sentences, all of them training sentences"),
-    ],
+    ("trained", "how"),
+    [(0, "held out"), (1, "some of them training sentences"), (4, "all of them training sentences")],
 )
-def test_sentences_that_were_trained_on_are_not_called_held_out(trained: int, title: str) -> None:
-    nlu = replace_nlu(nlu_of(report_of(("greet", "bye"))), on_training_sentences=trained)
-    assert nlu_text(nlu).splitlines()[0] == title
-    assert ("held out" in nlu_text(nlu)) == (trained == 0)
+def test_sentences_that_were_trained_on_are_not_called_held_out(trained: int, how: str) -> None:
+    printed = render_results(flattered_by(trained))
+    assert f"(4 sentences, {how})" in printed
+    assert ("held out" in printed) == (trained == 0)
 
 
-def replace_nlu(nlu: Nlu, *, on_training_sentences: int) -> Nlu:
-    return msgspec.structs.replace(nlu, on_training_sentences=on_training_sentences)
+def flattered_by(on_training_sentences: int) -> Report:
+    """The report of test sentences of which so many were trained on."""
+    report = report_of(("greet", "bye"))
+    nlu = msgspec.structs.replace(nlu_of(report), on_training_sentences=on_training_sentences)
+    return msgspec.structs.replace(report, nlu=nlu)

@@ -13,11 +13,11 @@ from turncheck.comparison.compare import compare
 from turncheck.comparison.model import Missing, Present
 from turncheck.messages.phrasing import count
 from turncheck.render.annotations import find_annotations
+from turncheck.render.case_differences import case_differences
 from turncheck.render.console import render_console
-from turncheck.render.dialogue_text import e2e_text, story_text
 from turncheck.render.junit import render_junit
 from turncheck.render.markdown import render_comment, render_summary
-from turncheck.render.nlu_text import nlu_text
+from turncheck.render.results import render_results
 from turncheck.render.wording.gates import judge
 from turncheck.report.model import GateSettings, Report
 
@@ -86,9 +86,7 @@ def outputs(head: Report, base: Report | None) -> list[str]:
     ]
     drawn += [f"{one.title}: {one.message}" for one in find_annotations(head, comparison)]
     drawn += [verdict.summary]
-    drawn += [nlu_text(head.nlu)] if head.nlu else []
-    drawn += [story_text(head.core)] if head.core else []
-    drawn += [e2e_text(head.e2e, 1.0)] if head.e2e else []
+    drawn += [render_results(head), case_differences(head.e2e.cases if head.e2e else ())]
     return drawn
 
 

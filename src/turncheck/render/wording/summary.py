@@ -76,6 +76,12 @@ def _passed(report: Report, compared: Comparison | None) -> Clause:
     return Clause(_tested(report, compared))
 
 
+def results_in_words(report: Report) -> str:
+    """Say how the tests fared, beside no base; empty if none was run."""
+    none = not any(tally.ran for tally in tallies(report)) and not _right_intents(report)
+    return "" if none else _tested(report, None)
+
+
 def _tested(report: Report, compared: Comparison | None) -> str:
     tested = []
     if report.core and report.core.stories:
