@@ -579,12 +579,13 @@ from typing import TYPE_CHECKING
 from turncheck.render.rendered import Rendered
 
 if TYPE_CHECKING:
-    from turncheck.render.assistants import Run
+    from turncheck.render.assistants import Assistants
 
 
-def render_{word}(run: Run) -> Rendered:
-    """Return the file; ``run`` has report, comparison, verdict and links."""
-    return Rendered("{name}.txt", "text/plain", f"TODO: {{run.report.project.name}}\\n")
+def render_{word}(assistants: Assistants) -> Rendered:
+    """Return the file; each of its ``runs`` has report, comparison, verdict and links."""
+    names = [run.report.project.name for run in assistants.runs]
+    return Rendered("{name}.txt", "text/plain", f"TODO: {{', '.join(names)}}\\n")
 '''
     outputs = SOURCE / "render" / "outputs.py"
     return Skeleton(
@@ -597,7 +598,9 @@ def render_{word}(run: Run) -> Rendered:
                 outputs, r"from turncheck\.render\.annotations", f"from turncheck.render.{word} import render_{word}\n"
             ),
             Insertion(
-                outputs, r'        "sarif": Output\(', f'        "{name}": Output(lambda run, _: render_{word}(run)),\n'
+                outputs,
+                r'        "sarif": Output\(',
+                f'        "{name}": Output(lambda assistants, _: render_{word}(assistants)),\n',
             ),
             Insertion(SOURCE / "settings" / "parsers.py", r'    "sarif",', f'    "{name}",\n'),
         ),

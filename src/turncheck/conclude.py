@@ -176,7 +176,7 @@ class Outcomes(Struct, frozen=True):
             FailedAssistant(comment_key(unmeasured.report), unmeasured.report.stopped or "")
             for unmeasured in self.unmeasured
         )
-        return Assistants(self.key, tuple(member.outcome.run for member in self.members), broken)
+        return Assistants(self.key, tuple(member.outcome.run for member in self.members), broken, self.links)
 
     def files(self) -> Iterator[Rendered]:
         """Render the files of all: JUnit, what the host reads, the page; and those of each, in its folder.
@@ -184,7 +184,7 @@ class Outcomes(Struct, frozen=True):
         Of one that could not be measured that is a report that says so.
         """
         assistants = self.assistants
-        yield from outputs.render_documents_of_all(assistants, self.links, self.flavour, self.formats, rule_texts)
+        yield from outputs.render_documents_of_all(assistants, self.flavour, self.formats, rule_texts)
         yield page_of(assistants.runs, assistants.broken)
         if any(member.outcome.of_own_branch for member in self.members):
             yield from badge_of_all(assistants).files()

@@ -14,7 +14,7 @@ from hostile import HOSTILE as TEXTS
 from node_tools import npm_package
 from once import once
 from pull_request import pull_request
-from report_builder import finding, with_changes
+from report_builder import finding, only_assistant, with_changes
 
 from turncheck import __version__
 from turncheck.commands.validate import Request, run_data_validate
@@ -71,7 +71,7 @@ def of_a_run_with_tests_and_texts_of_any_kind() -> bytes:
     more = tuple(finding("unused-intent", f"x{text}", line=number) for number, text in enumerate(TEXTS, 1))
     findings = (*given.validation.findings, *more)
     given = with_changes(given, validation=with_changes(given.validation, findings=findings))  # type: ignore[arg-type]
-    log = run_sarif(given, comparison, rule_texts(), __version__).encoded
+    log = run_sarif(only_assistant(given, comparison), rule_texts(), __version__).encoded
     assert "failed-story" in {one["ruleId"] for one in json.loads(log)["runs"][0]["results"]}
     return log
 

@@ -7,7 +7,7 @@ import json
 import pytest
 from hostile import HOSTILE
 from pull_request import pull_request
-from report_builder import finding, with_changes
+from report_builder import finding, only_assistant, with_changes
 from warnings_ng import Issue, issues
 
 from turncheck import __version__
@@ -23,7 +23,7 @@ def test_a_run_has_an_issue_for_every_remark() -> None:
     findings = (*given.validation.findings, *more)
     given = with_changes(given, validation=with_changes(given.validation, findings=findings))  # type: ignore[arg-type]
 
-    text = run_sarif(given, comparison, rule_texts(), __version__).encoded.decode()
+    text = run_sarif(only_assistant(given, comparison), rule_texts(), __version__).encoded.decode()
 
     found, results = issues(text), json.loads(text)["runs"][0]["results"]
     assert len(found) == len(results)

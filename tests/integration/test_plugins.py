@@ -253,7 +253,7 @@ def read(opened):
     examples = (Example(text, intent, origin=origin, index=n) for n, (intent, text) in enumerate(pairs))
     return ParsedFile(NluData(tuple(examples)))
 TABS = Format("tabs", lambda path, _: path.suffix == ".tabs", frozenset({"nlu"}), read)
-LINES = Output(lambda run, rules: Rendered("lines.txt", "text/plain", run.report.project.name + "\\n"))
+LINES = Output(lambda bots, rules: Rendered("lines.txt", "text/plain", bots.runs[0].report.project.name + "\\n"))
 HOST = RegisteredHost("doors", "Loom", ("LOOM",))
 class Loom:
     @staticmethod

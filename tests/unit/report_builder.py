@@ -7,7 +7,12 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
+from turncheck.comparison.compare import compare
+from turncheck.comparison.model import Missing
 from turncheck.messages.finding import Finding, Location, Name
+from turncheck.render.assistants import Assistants, Run
+from turncheck.render.links import Links
+from turncheck.render.wording.verdict import Verdict
 from turncheck.report.batch import numbers_of
 from turncheck.report.model import (
     Batch,
@@ -52,6 +57,8 @@ from turncheck.report.model import (
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+
+    from turncheck.comparison.model import Comparison
 
 BASE_COMMIT = "1" * 40
 HEAD_COMMIT = "2" * 40
@@ -350,3 +357,12 @@ def robustness(*, failed: int, of: int) -> Robustness:
         by_intent=(),
         worst=(worst,) if failed else (),
     )
+
+
+def only_assistant(
+    report: Report, comparison: Comparison | None = None, verdict: Verdict | None = None, links: Links | None = None
+) -> Assistants:
+    """The assistant of a run of a single one; without a comparison there is no base."""
+    compared = compare(report, Missing("none")) if comparison is None else comparison
+    judged = Verdict(outcome="passed", summary="") if verdict is None else verdict
+    return Assistants.of_one(Run(report, compared, judged, links or Links()))

@@ -17,7 +17,7 @@ from turncheck.messages.phrasing import count
 from turncheck.messages.plain_text import one_line
 from turncheck.render.case_keys import misunderstood_cases, misunderstood_stories, new_and_old
 from turncheck.render.changed_sections import likely_noise
-from turncheck.render.links import Links, PathResolver, repository_path
+from turncheck.render.links import PathResolver, repository_path
 from turncheck.render.phrases import expected_got, expected_intent, nearest, understood_as
 from turncheck.render.rendered import Rendered
 from turncheck.render.sinks.commands import command
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from turncheck.comparison.model import Comparison
     from turncheck.messages.finding import Location
     from turncheck.render.assistants import Assistants
-    from turncheck.render.wording.verdict import Verdict
     from turncheck.report.causes import Cause
     from turncheck.report.model import Report
 
@@ -303,17 +302,9 @@ FILE_NAME: Final = "gl-annotations.json"
 _LONGEST: Final = 200
 
 
-def render_job_annotations(verdict: Verdict, links: Links) -> Rendered:
-    """Render the link to the HTML page, labelled with the verdict in one line."""
-    return _rendered(verdict.summary, links)
-
-
-def render_job_annotations_of_all(assistants: Assistants, links: Links) -> Rendered:
-    """Render the link to the page of several assistants."""
-    return _rendered(assistants.in_words, links)
-
-
-def _rendered(text: str, links: Links) -> Rendered:
+def render_job_annotations(assistants: Assistants) -> Rendered:
+    """Render the link to the HTML page, labelled with the outcome in one line."""
+    links, text = assistants.links, assistants.in_words
     url = links.html_url or links.artifact_url or links.run_url
     found = [{"external_link": {"label": one_line(f"turncheck: {text}", _LONGEST), "url": url}}] if url else []
     return Rendered(

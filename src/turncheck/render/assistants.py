@@ -64,11 +64,23 @@ class FailedAssistant(Struct, frozen=True):
 
 
 class Assistants(Struct, frozen=True):
-    """All assistants of a run; ``key`` distinguishes them from other runs of the repository."""
+    """All assistants of a run."""
 
     key: str
+    """What distinguishes them from other runs of the repository."""
     runs: tuple[Run, ...]
+    """Those that were measured."""
     broken: tuple[FailedAssistant, ...] = ()
+    """Those that could not be."""
+    links: Links = Links()
+    """How to link to the files of all."""
+    only: Run | None = None
+    """The assistant of a run of a single one."""
+
+    @classmethod
+    def of_one(cls, run: Run) -> Assistants:
+        """Return the assistant of a run of a single one."""
+        return cls(comment_key(run.report), (run,), links=run.links, only=run)
 
     @property
     def passed(self) -> bool:
@@ -89,11 +101,13 @@ class Assistants(Struct, frozen=True):
 
     @property
     def in_words(self) -> str:
-        """The outcome in a line: ``1 of 3 assistants failed, 1 could not be measured``.
+        """The outcome in a line: the verdict of a single assistant, or how many failed.
 
-        If all passed, it says which passed with a reservation: ``3 assistants passed, 1 with a reservation: tests are
-        gone``.
+        ``1 of 3 assistants failed, 1 could not be measured``. If all passed, it says which passed with a reservation:
+        ``3 assistants passed, 1 with a reservation: tests are gone``.
         """
+        if self.only is not None:
+            return self.only.verdict.summary
         ended = [run for run in self.runs if not run.could_not_end]
         failed = sum(not run.verdict.passed for run in ended)
         unmeasured = len(self.broken) + len(self.runs) - len(ended)

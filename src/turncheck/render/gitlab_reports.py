@@ -20,10 +20,9 @@ from turncheck.render.links import repository_path
 from turncheck.render.rendered import Rendered
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from turncheck.comparison.metrics import MetricDelta
-    from turncheck.comparison.model import Comparison
     from turncheck.render.assistants import Assistants
     from turncheck.report.model import Report
 
@@ -33,19 +32,9 @@ _SEVERITIES: Final[Mapping[Level, str]] = {"error": "major", "warning": "minor",
 _LONGEST: Final = 1_000
 
 
-def render_code_quality(report: Report, comparison: Comparison | None) -> Rendered:
+def render_code_quality(assistants: Assistants) -> Rendered:
     """Render everything to report at lines, worst first; what belongs to no file is at ``turncheck.yml``."""
-    return _rendered_remarks([(report, remark) for remark in find_remarks(report, comparison)])
-
-
-def render_code_quality_of_all(assistants: Assistants) -> Rendered:
-    """Render the same for several assistants."""
-    return _rendered_remarks(
-        [(run.report, remark) for run in assistants.runs for remark in find_remarks(run.report, run.comparison)]
-    )
-
-
-def _rendered_remarks(remarks: Sequence[tuple[Report, Remark]]) -> Rendered:
+    remarks = [(run.report, remark) for run in assistants.runs for remark in find_remarks(run.report, run.comparison)]
     seen: Counter[str] = Counter()
     worst_first = sorted(remarks, key=lambda remark: LEVELS.index(remark[1].level))
     entries = [_entry(report, remark, seen) for report, remark in worst_first]
@@ -88,24 +77,15 @@ _ESCAPES: Final = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "#": "%23"}
 """What OpenMetrics escapes, and ``#``: GitLab takes the rest of a line for a comment, also within quotes."""
 
 
-def render_open_metrics(report: Report, comparison: Comparison) -> Rendered:
+def render_open_metrics(assistants: Assistants) -> Rendered:
     """Render every metric that has a value: one gauge each, ``turncheck_nlu_intents_f1{assistant="bots/pizza"}``.
 
     The subject of a metric (an intent, a suite) is its label ``of``.
     """
-    return _rendered_metrics([(report, comparison)])
-
-
-def render_open_metrics_of_all(assistants: Assistants) -> Rendered:
-    """Render the metrics of several assistants, distinguished by labels."""
-    return _rendered_metrics([(run.report, run.comparison) for run in assistants.runs])
-
-
-def _rendered_metrics(measured: Sequence[tuple[Report, Comparison]]) -> Rendered:
     families: dict[str, dict[str, str]] = {}
-    for report, comparison in measured:
-        assistant = report.project.root or report.project.name
-        for metric in comparison.metrics:
+    for run in assistants.runs:
+        assistant = run.report.project.root or run.report.project.name
+        for metric in run.comparison.metrics:
             match = _NAME.fullmatch(metric.name)
             if metric.value is None or match is None:
                 continue

@@ -15,14 +15,14 @@ from turncheck.comparison.compare import shown_beside_base
 from turncheck.messages.errors import UserError
 from turncheck.registry import Registry, blamed_on_plugin
 from turncheck.render import gitlab_reports
-from turncheck.render.annotations import render_job_annotations, render_job_annotations_of_all
+from turncheck.render.annotations import render_job_annotations
 from turncheck.render.assistants import Assistants, Run
 from turncheck.render.junit import render_junit, render_junit_of_all
 from turncheck.render.links import Links  # noqa: TC001 - in a type that is evaluated
 from turncheck.render.markdown import COMMENT_LIMIT, Fork, render_comment, render_summary
 from turncheck.render.rasa_files import NAMED_AS_TODAY, major_of_files, nlu_files, story_files
 from turncheck.render.rendered import Rendered
-from turncheck.render.sarif import RuleText, run_sarif, run_sarif_of_all
+from turncheck.render.sarif import RuleText, run_sarif
 from turncheck.report.codec import file_of
 
 if TYPE_CHECKING:
@@ -37,31 +37,19 @@ Rules = Callable[[], Mapping[str, "RuleText"]]
 
 
 class Output(Struct, frozen=True):
-    """A file that is written on request: for one assistant, and for several; ``None``: each has only its own."""
+    """A file that is written on request."""
 
-    one: Callable[[Run, Rules], Rendered]
-    several: Callable[[Assistants, Links, Rules], Rendered] | None = None
+    render: Callable[[Assistants, Rules], Rendered]
+    """Renders it for the assistants of a run, of which there may be one."""
 
 
 OUTPUTS: Final = Registry(
     "turncheck.outputs",
     {
-        "sarif": Output(
-            lambda run, rules: run_sarif(run.report, run.comparison, rules(), __version__),
-            lambda assistants, _, rules: run_sarif_of_all(assistants, rules(), __version__),
-        ),
-        "codequality": Output(
-            lambda run, _: gitlab_reports.render_code_quality(run.report, run.comparison),
-            lambda assistants, *_: gitlab_reports.render_code_quality_of_all(assistants),
-        ),
-        "metrics": Output(
-            lambda run, _: gitlab_reports.render_open_metrics(run.report, run.comparison),
-            lambda assistants, *_: gitlab_reports.render_open_metrics_of_all(assistants),
-        ),
-        "annotations": Output(
-            lambda run, _: render_job_annotations(run.verdict, run.links),
-            lambda assistants, links, _: render_job_annotations_of_all(assistants, links),
-        ),
+        "sarif": Output(lambda assistants, rules: run_sarif(assistants, rules(), __version__)),
+        "codequality": Output(lambda assistants, _: gitlab_reports.render_code_quality(assistants)),
+        "metrics": Output(lambda assistants, _: gitlab_reports.render_open_metrics(assistants)),
+        "annotations": Output(lambda assistants, _: render_job_annotations(assistants)),
     },
     Output,
 )
@@ -92,7 +80,7 @@ def render_documents(
     flavour: JunitFlavour = "common",
     *,
     formats: Collection[str] = (),
-    rules: Callable[[], Mapping[str, RuleText]] = dict,
+    rules: Rules = dict,
 ) -> Iterator[Rendered]:
     """Render the documents, JUnit and other requested formats, each when it is requested.
 
@@ -110,15 +98,21 @@ def render_documents(
     yield render_document("verdict.json", verdict)
     run = Run(shown_beside_base(report, comparison), comparison, verdict, links)
     yield render_junit(run.report, comparison, verdict, links, flavour)
+    yield from _requested(Assistants.of_one(run), formats, rules)
+
+
+def _requested(assistants: Assistants, formats: Collection[str], rules: Rules) -> Iterator[Rendered]:
+    """Render the formats, each when it is requested."""
     for name, output in OUTPUTS.items():
         if name in formats:
-            yield _of_plugin(name, output, run) if name in OUTPUTS.added() else output.one(run, rules)
+            is_added = name in OUTPUTS.added()
+            yield _of_plugin(name, output, assistants) if is_added else output.render(assistants, rules)
 
 
-def _of_plugin(name: str, output: Output, run: Run) -> Rendered:
+def _of_plugin(name: str, output: Output, assistants: Assistants) -> Rendered:
     """Render an output of a plugin; it must not take the place of a file that says something else."""
     with blamed_on_plugin(f"output '{name}'"):
-        rendered: Any = output.one(run, dict)
+        rendered: Any = output.render(assistants, dict)
     if not isinstance(rendered, Rendered) or not _FILE_NAME.fullmatch(rendered.name) or rendered.name in _OWN_NAMES:
         shown = rendered.name if isinstance(rendered, Rendered) else type(rendered).__name__
         raise UserError(
@@ -133,17 +127,11 @@ def render_document(name: str, document: Report | Comparison | Verdict) -> Rende
 
 
 def render_documents_of_all(
-    assistants: Assistants,
-    links: Links,
-    flavour: JunitFlavour,
-    formats: Collection[str],
-    rules: Callable[[], Mapping[str, RuleText]],
+    assistants: Assistants, flavour: JunitFlavour, formats: Collection[str], rules: Rules
 ) -> Iterator[Rendered]:
     """Render the files for CI hosts, one of each kind for several assistants; arguments as above."""
     yield render_junit_of_all(assistants, flavour)
-    for name, output in OUTPUTS.items():
-        if name in formats and output.several is not None:
-            yield output.several(assistants, links, rules)
+    yield from _requested(assistants, formats, rules)
 
 
 def render_texts(

@@ -92,22 +92,17 @@ class _Part(Struct, frozen=True):
     key: str
 
 
-def run_sarif(report: Report, comparison: Comparison | None, rules: Mapping[str, RuleText], version: str) -> Rendered:
-    """Return a SARIF log of everything that a run found: findings, failed tests, misunderstood sentences."""
-    return _rendered([_part(report, comparison)], {**rules, **TEST_RULES}, version)
+def run_sarif(assistants: Assistants, rules: Mapping[str, RuleText], version: str) -> Rendered:
+    """Return a SARIF log of everything that a run found: findings, failed tests, misunderstood sentences.
 
-
-def run_sarif_of_all(assistants: Assistants, rules: Mapping[str, RuleText], version: str) -> Rendered:
-    """Return one SARIF log of several assistants with a run for each, in the category that it has alone.
-
-    GitHub accepts a file with several runs of one tool only if each has a category of its own.
+    Each assistant has a run, in the category that it has alone: GitHub accepts a file with several runs of one tool only
+    if each has a category of its own.
     """
-    parts = [_part(run.report, run.comparison) for run in assistants.runs]
+    parts = [
+        _Part(_results(run.report, run.comparison), run.report.project.root, comment_key(run.report))
+        for run in assistants.runs
+    ]
     return _rendered(parts, {**rules, **TEST_RULES}, version)
-
-
-def _part(report: Report, comparison: Comparison | None) -> _Part:
-    return _Part(_results(report, comparison), report.project.root, comment_key(report))
 
 
 def _results(report: Report, comparison: Comparison | None) -> list[Finding]:

@@ -12,7 +12,7 @@ from jsonschema import Draft202012Validator
 from msgspec.structs import replace
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 from pull_request import LINKS, pull_request
-from report_builder import finding, report
+from report_builder import finding, only_assistant, report
 
 from turncheck.comparison.compare import compare
 from turncheck.comparison.metrics import MetricDelta
@@ -60,7 +60,7 @@ def families(rendered: Rendered) -> list[Any]:
 
 
 def entries(given: Report, comparison: Comparison | None = None) -> list[dict[str, Any]]:
-    found = json.loads(render_code_quality(given, comparison).encoded)
+    found = json.loads(render_code_quality(only_assistant(given, comparison)).encoded)
     Draft202012Validator(CODE_QUALITY).validate(found)
     assert len({one["fingerprint"] for one in found}) == len(found), "GitLab shows only the first of a fingerprint"
     return list(found)
@@ -106,14 +106,18 @@ def test_hostile_texts_stay_texts(text: str) -> None:
 
     (found,) = entries(given, comparison)
     assert found["check_name"] == "x"
-    samples = [sample for family in families(render_open_metrics(given, comparison)) for sample in family.samples]
+    samples = [
+        sample
+        for family in families(render_open_metrics(only_assistant(given, comparison)))
+        for sample in family.samples
+    ]
     assert len({sample.labels["assistant"] for sample in samples}) == 1
 
 
 def test_a_number_sign_in_a_name_begins_no_comment_in_gitlabs_reader() -> None:
     given = report(name="C# bot", root="bots/c#")
 
-    rendered = render_open_metrics(given, compare(given, Missing("none"))).encoded.decode("utf-8")
+    rendered = render_open_metrics(only_assistant(given)).encoded.decode("utf-8")
 
     samples = [line for line in rendered.splitlines() if not line.startswith("#")]
     assert samples
@@ -123,7 +127,7 @@ def test_a_number_sign_in_a_name_begins_no_comment_in_gitlabs_reader() -> None:
 def test_metrics_are_what_a_reader_of_openmetrics_takes_and_have_every_value() -> None:
     given, comparison, _ = pull_request()
 
-    rendered = render_open_metrics(given, comparison)
+    rendered = render_open_metrics(only_assistant(given, comparison))
     samples = [sample for family in families(rendered) for sample in family.samples]
     assert len(samples) == len([one for one in comparison.metrics if one.value is not None])
     (f1,) = [one for one in samples if one.name == "turncheck_nlu_intents_f1" and "of" not in one.labels]
@@ -138,16 +142,17 @@ def test_a_count_of_millions_keeps_its_digits() -> None:
     given, comparison, _ = pull_request()
     many = MetricDelta(name="nlu.examples", better="neither", kind="count", value=1_234_567.0, base=None)
 
-    rendered = render_open_metrics(given, msgspec.structs.replace(comparison, metrics=(many,)))
+    rendered = render_open_metrics(only_assistant(given, msgspec.structs.replace(comparison, metrics=(many,))))
 
     (sample,) = [sample for family in families(rendered) for sample in family.samples]
     assert sample.value == 1_234_567
 
 
 def test_the_job_links_to_the_results() -> None:
-    _, _, verdict = pull_request()
+    given, comparison, verdict = pull_request()
 
-    (link,) = json.loads(render_job_annotations(verdict, LINKS).encoded)["turncheck"]
+    assistants = only_assistant(given, comparison, verdict, LINKS)
+    (link,) = json.loads(render_job_annotations(assistants).encoded)["turncheck"]
 
     label = one_line(f"turncheck: {verdict.summary}", 200)
     assert link == {"external_link": {"label": label, "url": LINKS.artifact_url}}

@@ -11,7 +11,7 @@ from xml.etree import ElementTree as ET
 import pytest
 from msgspec.structs import replace
 from pull_request import LINKS
-from report_builder import BASE_COMMIT, HEAD_COMMIT, case, example, finding, report, story
+from report_builder import BASE_COMMIT, HEAD_COMMIT, case, example, finding, only_assistant, report, story
 
 from turncheck.comparison.compare import compare, shown_beside_base
 from turncheck.comparison.model import Present
@@ -166,7 +166,7 @@ def test_annotations_and_sarif_call_nothing_new_that_is_old_and_list_nothing_tha
     remarks = find_remarks(head, compared)
     new = {name for one in remarks if one.title == "newly misclassified" for name in _NAME.findall(one.subject)}
     assert new <= {name for name, kind in said.items() if kind == "new"}
-    log = json.loads(run_sarif(head, compared, {}, "1").encoded)
+    log = json.loads(run_sarif(only_assistant(head, compared), {}, "1").encoded)
     results = log["runs"][0]["results"]
     listed = {name for result in results for name in _NAME.findall(result["message"]["text"])}
     assert not {name for name in listed if said.get(name, "right") in {"gone", "right"}}
