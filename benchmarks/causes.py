@@ -45,7 +45,7 @@ from turncheck.run.causes import asked_tests, budget_for
 from turncheck.run.reading import Tests, read_configured, read_tests
 from turncheck.run.report_of import project_info, report_of
 from turncheck.settings.options import Settings
-from turncheck.validation.names import learnable
+from turncheck.validation.learnable import learnable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -18,8 +18,9 @@ import yaml
 
 from turncheck.cli import build_parser
 from turncheck.gates.table import AUTO, GATES, NONE
+from turncheck.settings.declared import default_of, options
 from turncheck.settings.groups import FIRST, GROUPS
-from turncheck.settings.options import Settings, default_of, options
+from turncheck.settings.options import Settings
 from turncheck.validation.catalogue import CHECKS
 
 if TYPE_CHECKING:

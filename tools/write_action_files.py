@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from turncheck.settings.options import default_of, options
+from turncheck.settings.declared import default_of, options
 
 if TYPE_CHECKING:
     from turncheck.settings.setting import Option

@@ -12,7 +12,8 @@ from turncheck.registry import use_plugins
 from turncheck.render.assistants import Run
 from turncheck.render.outputs import Output
 from turncheck.render.rendered import Rendered
-from turncheck.report.model import EngineInfo, PluginFigure, Report, counted, of_sentences
+from turncheck.report.model import EngineInfo, Report
+from turncheck.report.plugin_figures import PluginFigure, counted, of_sentences
 from turncheck.run.plugin_figures import Subject
 from turncheck.settings.engines import RegisteredEngine
 from turncheck.validation.checks import Check, Fault, check

@@ -12,7 +12,8 @@ import pytest
 import yaml
 from tools.make_reference import generated
 
-from turncheck.settings.options import Settings, default_of, options
+from turncheck.settings.declared import default_of, options
+from turncheck.settings.options import Settings
 
 ROOT = Path(__file__).parents[2]
 BIN = Path(sys.executable).parent

@@ -44,8 +44,8 @@ from turncheck.project.batch.reader import read_suites
 from turncheck.project.e2e.cases import read_cases
 from turncheck.project.quarantine import QUARANTINE_FILE, read_quarantine
 from turncheck.registry import use_plugins
+from turncheck.settings.declared import options
 from turncheck.settings.file import read_settings_file
-from turncheck.settings.options import options
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

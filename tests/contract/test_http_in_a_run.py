@@ -18,7 +18,7 @@ import turncheck as turncheck_api
 from turncheck.comparison.metrics import metrics_of
 from turncheck.evaluations.turns import figures_of_turns
 from turncheck.report.codec import decode
-from turncheck.settings.options import default_of
+from turncheck.settings.declared import default_of
 
 if TYPE_CHECKING:
     from pathlib import Path

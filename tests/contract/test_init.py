@@ -17,7 +17,8 @@ import yaml
 from golden_texts import Golden
 
 from turncheck.cli import run_command_line
-from turncheck.commands.init.command import first_tests, settings_text
+from turncheck.commands.init.first_tests import first_tests
+from turncheck.commands.init.settings_file import settings_text
 from turncheck.commands.init.workflows import CHECKOUT, workflow
 from turncheck.project.batch.reader import read_suites
 from turncheck.project.e2e.cases import read_cases

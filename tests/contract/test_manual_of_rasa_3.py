@@ -12,8 +12,8 @@ from PIL import Image
 from turncheck.cli import run_command_line
 from turncheck.evaluations.nlu.scores import EntityCase, score_extractors
 from turncheck.render.pictures import Histogram
+from turncheck.report.entities import token_labels
 from turncheck.report.model import EntitySpan
-from turncheck.report.understanding import token_labels
 
 NLU = """\
 version: "3.1"

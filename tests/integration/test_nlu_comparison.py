@@ -14,8 +14,9 @@ from dask_cluster import dask_cluster
 from golden_texts import Golden
 
 from turncheck.commands import compare_pipelines as pipeline_fits
-from turncheck.commands.compare_pipelines import pipeline_differences, run_compare_nlu
+from turncheck.commands.compare_pipelines import run_compare_nlu
 from turncheck.commands.nlu import NluOutput, NluTestOptions, config_files
+from turncheck.commands.pipeline_differences import pipeline_differences
 from turncheck.engines.base import Models
 from turncheck.engines.embedded.configured import configured_components
 from turncheck.engines.embedded.nlu.plan import make_plan
@@ -30,7 +31,7 @@ from turncheck.settings.options import Settings
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from turncheck.commands.compare_pipelines import Outcome, Task
+    from turncheck.commands.pipeline_fits import Outcome, Task
     from turncheck.render.curves import CurvePoint
     from turncheck.render.rendered import Rendered
 

@@ -18,7 +18,7 @@ from golden_texts import Golden
 from turncheck.cli import run_command_line
 from turncheck.messages.errors import UserError
 from turncheck.run.shards.document import ANSWERS_NAME, HEAD_NAME, PackedAnswers, faults_of_settings, settings_given
-from turncheck.settings.options import options
+from turncheck.settings.declared import options
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 

@@ -20,7 +20,7 @@ from turncheck.render.wording.gates import judge
 from turncheck.report.consistency import CheckedTest, Consistency, FlowSteps, InconsistentTest
 from turncheck.report.evaluations import EVALUATIONS
 from turncheck.report.model import CaseResult, GateSettings, HowRepeated, Repeats, Report, Skipped
-from turncheck.run.reading import skipped_by_fault
+from turncheck.run.skipping import skipped_by_fault
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

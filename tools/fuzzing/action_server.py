@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from tools.fuzzing.servers import Answer, answering, mutated
 from tools.fuzzing.trial import PLANTED, Trial, as_json, without_network
 
-from turncheck.commands.parse import message_lines
+from turncheck.commands.shell import message_lines
 from turncheck.engines.action_server.server import choose_server
 from turncheck.engines.embedded.engines import EmbeddedEngine
 from turncheck.evaluations.e2e.case import CaseRun

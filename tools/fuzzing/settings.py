@@ -15,8 +15,8 @@ from turncheck.gates.rules import read_rules
 from turncheck.messages.errors import UserError, user_error_from_os
 from turncheck.process.environment import redact
 from turncheck.run.prepare import prepare
+from turncheck.settings.declared import options
 from turncheck.settings.gates import gate_settings
-from turncheck.settings.options import options
 from turncheck.settings.sources import from_flags, from_inputs
 
 if TYPE_CHECKING:

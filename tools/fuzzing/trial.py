@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from unittest.mock import patch
 
-from turncheck.settings.options import options
+from turncheck.settings.declared import options
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -17,7 +17,7 @@ from turncheck.messages.errors import EngineError, UserError
 from turncheck.process.one_thread import one_thread
 from turncheck.project.config import refused
 from turncheck.project.model import CheckpointStep, Story, UserStep
-from turncheck.validation.names import learnable
+from turncheck.validation.learnable import learnable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

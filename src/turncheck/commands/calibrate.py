@@ -95,7 +95,7 @@ _NOW_CALLED: Final = "`compare-engines` is now `calibrate --engines`; the next r
 
 
 def _add_settings(parser: argparse.ArgumentParser, title: str, names: Sequence[str]) -> argparse._ArgumentGroup:
-    from turncheck.settings.options import options  # not for the commands beside this one
+    from turncheck.settings.declared import options  # not for the commands beside this one
 
     group = parser.add_argument_group(title)
     for name in names:

@@ -3,193 +3,43 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import sys
 from collections import defaultdict
-from difflib import SequenceMatcher
-from hashlib import sha256
-from itertools import combinations
 from math import fsum, sqrt
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from msgspec import Struct
 from msgspec.structs import replace
 
-from turncheck import __version__
 from turncheck.commands.compare_policies import Configured, alike_in_words, alike_to
 from turncheck.commands.nlu import NluOutput, NluTestOptions, ensure_examples, ensure_trainable_by_config, read_judged
+from turncheck.commands.pipeline_differences import PipelineDifference, pipeline_differences
+from turncheck.commands.pipeline_fits import new_task, run_tasks
 from turncheck.commands.split import needed_responses
-from turncheck.comparison.changed_parts import differences, run_the_same
 from turncheck.engines.base import NLU_PARTS
-from turncheck.engines.embedded.model_archive import MemberWriter, write_model
-from turncheck.engines.embedded.models import SUFFIX, has_custom_components
-from turncheck.evaluations.nlu.judging import evaluate_held_out
 from turncheck.evaluations.nlu.splits import FEWEST_EXAMPLES, WORTHWHILE, Advice, RunPlan, Score, advise, plan_runs
 from turncheck.messages.errors import EXIT_OK, UserError
 from turncheck.messages.phrasing import count
 from turncheck.messages.plain_text import plain
-from turncheck.process.one_thread import one_thread
-from turncheck.process.output_files import temporary_folder
-from turncheck.process.regular_file import read_regular
 from turncheck.project.formats.rasa_nlu_writer import write_nlu_yaml, write_responses_yaml
-from turncheck.project.nlu_data import NluData
-from turncheck.project.rasa_components import pipeline_of
 from turncheck.project.reader import read_project
-from turncheck.publishing.files import write_all, write_file
+from turncheck.publishing.files import write_all
 from turncheck.render.curves import CurvePoint, draw_curves, figures_json, results_json
-from turncheck.render.rasa_files import NAMED_AS_TODAY, major_of_files, nlu_files
+from turncheck.render.rasa_files import NAMED_AS_TODAY, major_of_files
 from turncheck.render.rendered import Rendered
 from turncheck.render.sinks.terminal import text
-from turncheck.report.model import ConfiguredComponent, ProjectInfo
 from turncheck.run.folders import ensure_apart_from_project
 from turncheck.run.reading import ensure_readable, ensure_there, read_assistant
-from turncheck.run.report_of import project_info, report_of
-from turncheck.work.workplace import Executor, workplace_of
+from turncheck.run.report_of import project_info
+from turncheck.work.workplace import workplace_of
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
-    from turncheck.comparison.changes import UnseenChange
-    from turncheck.engines.embedded.nlu.engine import EmbeddedNluEngine
-    from turncheck.engines.embedded.nlu.sentence_vectors import SentenceVectors
     from turncheck.process.screen import Console
-    from turncheck.project.model import Component, Config, Project, Response
+    from turncheck.project.model import Config, Project, Response
+    from turncheck.project.nlu_data import NluData
     from turncheck.settings.options import Settings
-
-
-# In what pipelines that are compared differ, and which of that the embedded engine can judge.
-
-_Pair = tuple["Component", "ConfiguredComponent"]
-_MOST_NAMED: Final = 8
-
-
-class PipelineDifference(Struct, frozen=True):
-    """In what two pipelines differ: what runs differently here, as in Rasa or as a stand-in, and what is ignored."""
-
-    one: str
-    other: str
-    judged: tuple[str, ...]
-    by_stand_ins: tuple[str, ...]
-    not_judged: tuple[str, ...]
-
-    @property
-    def as_data(self) -> dict[str, Any]:
-        """As it is written to ``nlu_comparison.json``."""
-        return {
-            "between": [self.one, self.other],
-            "judged": list(self.judged),
-            "by_stand_ins": list(self.by_stand_ins),
-            "not_judged": list(self.not_judged),
-        }
-
-    @property
-    def in_words(self) -> str:
-        """As one sentence; of pipelines that are the same, or of which nothing is judged, others speak."""
-        between = f"{text(self.one)} and {text(self.other)}"
-        if self.is_all_judged:
-            return f"Between {between} all differences are judged: {_listed(self.judged)}."
-        parts = [f"judges {_listed(self.judged)}"] if self.judged else []
-        parts += [f"has only stand-ins for {_listed(self.by_stand_ins)}"] if self.by_stand_ins else []
-        parts += [f"cannot judge {_listed(self.not_judged)}"] if self.not_judged else []
-        return f"Between {between} the embedded engine {'; it '.join(parts)}."
-
-    @property
-    def is_all_judged(self) -> bool:
-        """Whether figures say which of the two is better: all that differs runs as in Rasa."""
-        return not (self.by_stand_ins or self.not_judged)
-
-
-def pipeline_differences(
-    pipelines: Mapping[str, Config], configured: Mapping[str, Configured], replaced: Mapping[str, Collection[str]]
-) -> list[PipelineDifference]:
-    """Return the differences of each two pipelines that can be run.
-
-    Args:
-        pipelines: the configurations by name.
-        configured: what the engine runs for each.
-        replaced: the names of the components of each for which something else runs.
-    """
-    return [
-        _difference(one, other, pipelines, configured, {*replaced[one], *replaced[other]})
-        for one, other in combinations(configured, 2)
-    ]
-
-
-def _difference(
-    one: str,
-    other: str,
-    pipelines: Mapping[str, Config],
-    configured: Mapping[str, Configured],
-    replaced: Collection[str],
-) -> PipelineDifference:
-    found = list(_run_differently(pipelines[one], pipelines[other], configured[one], configured[other]))
-    return PipelineDifference(
-        one,
-        other,
-        tuple(dict.fromkeys(words for words, component in found if component not in replaced)),
-        tuple(dict.fromkeys(words for words, component in found if component in replaced)),
-        tuple(dict.fromkeys(map(_name, differences(configured[one], configured[other])))),
-    )
-
-
-def _run_differently(
-    config: Config, other: Config, of_one: Configured, of_other: Configured
-) -> Iterator[tuple[str, str]]:
-    """Yield what the engine runs differently, in words, and the name of its component, as it is written."""
-    if config.language != other.language:
-        yield "language", ""
-    before, after = _pairs(config, of_one), _pairs(other, of_other)
-    matcher = SequenceMatcher(None, [_class(pair) for pair in before], [_class(pair) for pair in after], autojunk=False)
-    for kind, first, end, start, stop in matcher.get_opcodes():
-        if kind == "equal":
-            for left, right in zip(before[first:end], after[start:stop], strict=True):
-                yield from _of_component(left, right)
-            continue
-        same = run_the_same([pair[1] for pair in before[first:end]], [pair[1] for pair in after[start:stop]])
-        known = {id(component) for both in same for component in both}
-        yield from (
-            (pair[0].written, pair[0].written)
-            for pair in (*before[first:end], *after[start:stop])
-            if pair[1].runs is not None and id(pair[1]) not in known
-        )
-
-
-def _of_component(left: _Pair, right: _Pair) -> Iterator[tuple[str, str]]:
-    if left[1].runs == right[1].runs:
-        return
-    name = left[0].written
-    if left[1].runs is None or right[1].runs is None:
-        yield name, name
-        return
-    parameters = dict.fromkeys((*left[0].parameters, *right[0].parameters))
-    ignored = left[1].ignored.keys() | right[1].ignored.keys()
-    changed = [
-        f"{key} of {name}"
-        for key in parameters
-        if key not in ignored and left[0].parameters.get(key) != right[0].parameters.get(key)
-    ]
-    yield from ((words, name) for words in changed or [name])
-
-
-def _pairs(config: Config, configured: Configured) -> list[_Pair]:
-    own = [component for component in configured if component.section == "pipeline"]
-    return list(zip(pipeline_of(config), own, strict=True))
-
-
-def _class(pair: _Pair) -> str:
-    return pair[0].name.rpartition(".")[2] if pair[0].name.startswith("rasa.") else pair[0].name
-
-
-def _name(change: UnseenChange) -> str:
-    if change.parameter:
-        return f"{change.parameter} of {change.component}"
-    return f"{change.base} against {change.component}" if change.change == "replaced" else change.component
-
-
-def _listed(names: Sequence[str]) -> str:
-    shown = ", ".join(text(name) for name in names[:_MOST_NAMED])
-    return f"{shown} and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else shown or "nothing"
 
 
 PERCENTAGES: Final = (0, 25, 50, 75)
@@ -348,154 +198,6 @@ def advice_text(advice: Advice, alike: Sequence[str] = (), different: Sequence[P
         else:
             lines.append(f"Whether more data would help {name} is open: {gain}.")
     return lines
-
-
-# The fits of a comparison of pipelines: what each one is, and how they run, here or elsewhere.
-#
-# Each fit is written as soon as it is done, with a key of everything that it depends on; a fit with the same key is
-# not repeated. The results do not depend on where the fits ran: here, in other processes, or on a Dask cluster.
-
-_MOST_OF_STATE: Final = 1 << 30
-_DONE: Final = "done.json"
-
-
-class Task(Struct, frozen=True):
-    """One fit: a pipeline in one run at one percentage. ``project`` holds what it trains on."""
-
-    pipeline: str
-    run: int
-    percentage: int
-    project: Project
-    test: NluData
-    seed: int
-    key: str
-    output: NluOutput
-    allow_custom_code: bool
-    vectors: SentenceVectors | None
-
-    @property
-    def model(self) -> str:
-        """Where its model goes, below the output folder: Rasa's path."""
-        return f"run_{self.run}/{self.percentage}%_exclusion/{self.pipeline}{SUFFIX}"
-
-    @property
-    def folder(self) -> str:
-        """Where its report goes: Rasa's path."""
-        return f"run_{self.run}/{self.percentage}%_exclusion/{self.pipeline}_report"
-
-
-class Outcome(Struct, frozen=True):
-    """The result of a fit: its score, and the files to write."""
-
-    score: Score
-    files: tuple[Rendered, ...]
-
-
-def new_task(
-    project: Project,
-    data: NluData,
-    pipeline: str,
-    plan: RunPlan,
-    percentage: int,
-    *,
-    settings: Settings,
-    output: NluOutput,
-    vectors: SentenceVectors | None,
-) -> Task:
-    """The project goes to other processes, and what it trains on with it."""
-    test = NluData(tuple(dataclasses.replace(example, origin=None) for example in plan.test))
-    light = project.light(replace(data, examples=plan.included[percentage]))
-    pieces = (
-        __version__,
-        str(settings.seed),
-        repr([(component.name, dict(component.parameters)) for component in project.config.pipeline or ()]),
-        repr(project.config.language),
-        write_nlu_yaml(light.nlu),
-        write_nlu_yaml(test),
-        write_responses_yaml(project.domain.responses.values()),
-        repr((output.plots, output.errors, output.successes, settings.allow_custom_code, vectors and vectors.digest)),
-    )
-    key = sha256("\0".join(pieces).encode("utf-8", "surrogatepass")).hexdigest()
-    custom = settings.allow_custom_code
-    return Task(pipeline, plan.number, percentage, light, test, settings.seed, key, output, custom, vectors)
-
-
-def run_tasks(tasks: Sequence[Task], folder: Path, screen: Console, work: Executor) -> list[Score]:
-    """Run the missing fits; return the scores in the order of the tasks."""
-    done = {task.key: score for task in tasks if (score := _finished(task, folder)) is not None}
-    if done:
-        screen.note(f"{len(done)} of {count(len(tasks), 'fit')} already done.")
-    missing = [task for task in tasks if task.key not in done]
-    with screen.step("fits", f"Fitting {count(len(missing), 'engine')}"):
-        # As they come, so that an interrupted comparison keeps what is finished.
-        for number, outcome in work.each(_fit, None, missing, total=len(missing), kind="fit"):
-            task, score = missing[number], outcome.score
-            state = json.dumps(
-                {"key": task.key, "f1": score.f1, "correct": score.correct, "failed": score.failed}, indent=None
-            )
-            write_all(folder, outcome.files)
-            write_file(folder / task.folder / _DONE, state.encode())
-            done[task.key] = score
-            why = f" (cannot be trained: {text(score.failed)})" if score.failed else ""
-            screen.note(f"run {task.run}, {task.percentage} % left out, {task.pipeline}: F1 {score.f1:.3f}{why}")
-    return [replace(done[task.key], pipeline=task.pipeline, run=task.run, percentage=task.percentage) for task in tasks]
-
-
-def _finished(task: Task, folder: Path) -> Score | None:
-    """Return the score of a fit that was finished earlier; any other is repeated."""
-    path = folder / task.folder / _DONE
-    try:
-        state = json.loads(read_regular(path, most=_MOST_OF_STATE))
-        if state["key"] != task.key:
-            return None
-        correct = tuple(bool(entry) for entry in state["correct"])
-        return Score(task.pipeline, task.run, task.percentage, float(state["f1"]), correct, state["failed"])
-    except (OSError, ValueError, KeyError, TypeError, RecursionError):
-        return None
-
-
-def _fit(_: None, task: Task) -> Outcome:
-    return fit_and_judge(task)
-
-
-def fit_and_judge(task: Task) -> Outcome:
-    """Train one pipeline, judge the run's test sentences, render its report."""
-    from turncheck.engines.embedded.nlu.trainer import EmbeddedNluTrainer  # imports scikit-learn
-
-    trainer = EmbeddedNluTrainer(task.seed, task.allow_custom_code, vectors=task.vectors)
-    with one_thread():
-        try:
-            engine = trainer.fit(task.project)
-        except UserError as error:
-            return Outcome(Score(task.pipeline, task.run, task.percentage, 0.0, (), str(error)), ())
-        measured = evaluate_held_out(task.project, engine, task.test)
-    section = measured.section
-    major = max(task.output.rasa_files or 0, 1)
-    files = nlu_files(section, successes=task.output.successes, errors=task.output.errors, major=major)
-    if task.output.plots:
-        from turncheck.render.plots import nlu_plots  # only imported to draw
-
-        name = f"{task.project.name}, {task.pipeline}, {task.percentage} % left out"
-        files += nlu_plots(report_of(ProjectInfo(name=name), task.seed, nlu=section))
-    correct = tuple(prediction.correct for prediction in section.predictions)
-    score = Score(task.pipeline, task.run, task.percentage, section.intents.f1 if section.intents else 0.0, correct)
-    # Written out here, where the sentences are: it is bytes that go back to the process that asked.
-    report_files = (replace(file, name=f"{task.folder}/{file.name}", content=file.encoded) for file in files)
-    return Outcome(score, (*_model(engine, task), *report_files))
-
-
-def _model(engine: EmbeddedNluEngine, task: Task) -> tuple[Rendered, ...]:
-    """Return the model file; none if the project's own code is used, which a model cannot hold."""
-    if task.allow_custom_code and has_custom_components(task.project):
-        return ()
-    from turncheck.engines.embedded.nlu.persistence import write_nlu
-
-    writer = MemberWriter()
-    write_nlu(writer, engine)
-    with temporary_folder("model") as folder:
-        path = Path(folder) / "model"
-        write_model(path, writer, fingerprint=task.key, parts=("nlu",))
-        return (Rendered(task.model, "application/gzip", path.read_bytes()),)
 
 
 def run_compare_nlu(

@@ -15,7 +15,8 @@ from turncheck.messages.errors import EXIT_NOT_DONE, EXIT_OK, UserError
 from turncheck.messages.phrasing import count
 from turncheck.process.output_files import OwnFiles
 from turncheck.process.regular_file import read_regular
-from turncheck.settings.options import Settings, options
+from turncheck.settings.declared import options
+from turncheck.settings.options import Settings
 from turncheck.settings.parsers import MAX_NOTES
 from turncheck.settings.sources import combine, from_flags
 from turncheck.web.addresses import Network

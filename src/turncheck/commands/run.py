@@ -14,7 +14,7 @@ from turncheck.commands.flags.shared import add_setting, add_verbosity, screen_o
 from turncheck.messages.errors import UserError
 from turncheck.messages.plain_text import plain
 from turncheck.process.screen import Console
-from turncheck.settings.options import of_scope, options
+from turncheck.settings.declared import of_scope, options
 from turncheck.settings.sources import PATHS, from_flags
 
 if TYPE_CHECKING:

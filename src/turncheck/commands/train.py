@@ -226,7 +226,7 @@ def run_train(options: TrainOptions, parts: Sequence[Part], screen: Console) -> 
 def _possible(project: Project, parts: Sequence[Part], screen: Console) -> list[Part]:
     """Return the parts that can be trained; a part that was requested by itself must be possible."""
     from turncheck.engines.base import NO_POLICIES, why_no_dialogue
-    from turncheck.run.reading import in_vain
+    from turncheck.run.skipping import in_vain
 
     if (refusal := project.platform.no_model) is not None:
         raise UserError(refusal.what, hint=refusal.hint)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 
 from turncheck.comparison.metrics import Significance
 from turncheck.comparison.paired import LEVEL, PairedLabel, mcnemar_exact
-from turncheck.report.understanding import NO_ENTITY, found_by, read_tokens, to_find, token_labels, words_of
+from turncheck.report.entities import NO_ENTITY, found_by, read_tokens, to_find, token_labels, words_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

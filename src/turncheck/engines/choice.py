@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 from turncheck.messages.errors import UserError
 from turncheck.platforms.registry import PLATFORMS
 from turncheck.registry import blamed_on_plugin
+from turncheck.settings.declared import default_of, options
 from turncheck.settings.engines import ENGINES
-from turncheck.settings.options import Settings, default_of, options
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from turncheck.engines.base import Engine, Models
     from turncheck.process.environment import FileVariables
     from turncheck.project.model import Project
+    from turncheck.settings.options import Settings
 
 
 class EngineModule(Protocol):

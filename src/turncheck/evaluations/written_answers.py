@@ -31,9 +31,9 @@ from turncheck.messages.finding import Location
 from turncheck.messages.value_classes import field_names
 from turncheck.report import model
 from turncheck.report.batch import BatchResult, BatchSetting
+from turncheck.report.entities import EntitySpan, Tokens
 from turncheck.report.part import LARGEST, LARGEST_FIGURE
 from turncheck.report.strength import Strength
-from turncheck.report.understanding import EntitySpan, Tokens
 
 _TYPES: Final[Mapping[str, type]] = {
     one.__name__: one

@@ -25,7 +25,13 @@ from turncheck.render.phrases import how_judged
 from turncheck.render.pictures import Histogram
 from turncheck.render.rasa_files import active_extractors, file_part
 from turncheck.render.rendered import Rendered
-from turncheck.report import understanding
+from turncheck.report.entities import (
+    EXTRACTORS_WITH_CONFIDENCE,
+    NO_ENTITY,
+    read_tokens,
+    token_confidences,
+    token_labels,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -283,7 +289,7 @@ def matrix_of(report: dict[str, Any], confusions: Sequence[Confusion], *, outsid
     """
     expected = {name: int(row["support"]) for name, row in report.items() if _is_label(row)}
     if outside is not None:
-        expected[understanding.NO_ENTITY] = outside
+        expected[NO_ENTITY] = outside
     cells = {(one.expected, one.predicted): one.count for one in confusions}
     diagonal = dict(expected)
     for confusion in confusions:
@@ -307,23 +313,23 @@ def _extractor_plots(nlu: Nlu, extractor: str, state: str) -> Iterator[Rendered]
     matrix = matrix_of(scores.report, scores.confusions, outside=scores.tokens - supports)
     name = file_part(extractor)
     yield _confusion_matrix(name, f"Entities of {extractor}, by token", matrix, _how(nlu), state)
-    if extractor not in understanding.EXTRACTORS_WITH_CONFIDENCE:
+    if extractor not in EXTRACTORS_WITH_CONFIDENCE:
         return
     right: list[float] = []
     wrong: list[float] = []
     for prediction in nlu.predictions:
         entity_spans = [entity for entity in prediction.predicted.entities if entity.extractor == extractor]
-        tokens = understanding.read_tokens(prediction.predicted.tokens)
-        targets = understanding.token_labels(tokens, prediction.expected.entities)
+        tokens = read_tokens(prediction.predicted.tokens)
+        targets = token_labels(tokens, prediction.expected.entities)
         for target, label, confidence in zip(
             targets,
-            understanding.token_labels(tokens, entity_spans),
-            understanding.token_confidences(tokens, entity_spans),
+            token_labels(tokens, entity_spans),
+            token_confidences(tokens, entity_spans),
             strict=True,
         ):
-            if target == label != understanding.NO_ENTITY:
+            if target == label != NO_ENTITY:
                 right.append(confidence)
-            elif label not in (understanding.NO_ENTITY, target):
+            elif label not in (NO_ENTITY, target):
                 wrong.append(confidence)
     yield _histogram(name, f"Confidence of {extractor}, by token", right, wrong, state)
 

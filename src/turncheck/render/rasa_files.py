@@ -15,7 +15,7 @@ import yaml
 from msgspec import Struct
 
 from turncheck.render.rendered import Rendered
-from turncheck.report.understanding import NO_ENTITY, found_by, of_dimension, read_tokens, to_find, token_labels
+from turncheck.report.entities import NO_ENTITY, found_by, of_dimension, read_tokens, to_find, token_labels
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence

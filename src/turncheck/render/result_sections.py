@@ -14,7 +14,7 @@ from turncheck.render.spans import Code, Column, Entry, NeutralSection, Prose, R
 from turncheck.render.strength_notes import rate_in_words, worst_first
 from turncheck.render.wording.figures import figure
 from turncheck.render.wording.tests import passing_in_quarantine
-from turncheck.report.understanding import overlapping
+from turncheck.report.entities import overlapping
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

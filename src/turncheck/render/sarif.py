@@ -95,8 +95,8 @@ class _Part(Struct, frozen=True):
 def run_sarif(assistants: Assistants, rules: Mapping[str, RuleText], version: str) -> Rendered:
     """Return a SARIF log of everything that a run found: findings, failed tests, misunderstood sentences.
 
-    Each assistant has a run, in the category that it has alone: GitHub accepts a file with several runs of one tool only
-    if each has a category of its own.
+    Each assistant has a run, in the category that it has alone: GitHub accepts a file with several runs of one tool
+    only if each has a category of its own.
     """
     parts = [
         _Part(_results(run.report, run.comparison), run.report.project.root, comment_key(run.report))

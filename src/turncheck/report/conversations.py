@@ -8,10 +8,11 @@ from msgspec import UNSET, UnsetType
 
 from turncheck.messages.finding import Location
 from turncheck.report.commands import CommandCounts
+from turncheck.report.entities import EntitySpan
 from turncheck.report.measured import MeasuredRun, MeasuredTurn
 from turncheck.report.part import Count, Figure, Part
 from turncheck.report.repeats import MOST_ERRORS, Attempt, HowRepeated, Repeats
-from turncheck.report.understanding import Confusion, EntitySpan, ExpectedParse, RankedIntent
+from turncheck.report.understanding import Confusion, ExpectedParse, RankedIntent
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

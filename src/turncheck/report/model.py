@@ -46,18 +46,20 @@ from turncheck.report.conversations import (
     TurnTrace,
     WrittenStep,
 )
+from turncheck.report.entities import EntitySpan
 from turncheck.report.evaluations import Evaluation
 from turncheck.report.measured import MeasuredRun, MeasuredTurn
 from turncheck.report.part import Count, Figure, Moment, Part
+from turncheck.report.plugin_figures import PluginFigure
 from turncheck.report.quarantine import Quarantine, QuarantinedTest
 from turncheck.report.repeats import LONGEST_BASE, MOST_ERRORS, Attempt, HowRepeated, RepeatedOutcome, Repeats
+from turncheck.report.robustness import FailedVariant, NoiseGroup, Robustness, SentenceUnderNoise
 from turncheck.report.strength import MutantGroup, MutantResult, Strength
 from turncheck.report.trust import Trust
 from turncheck.report.understanding import (
     ConfusedPair,
     Confusion,
     EntityScores,
-    EntitySpan,
     ExpectedParse,
     FallbackPoint,
     Insights,
@@ -80,132 +82,6 @@ from turncheck.report.understanding import (
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-
-
-# The report's section on how language understanding copes with the noise of real users.
-
-
-class NoiseGroup(Part, frozen=True, kw_only=True):
-    """Variants of one family or one intent: how many that were right before are wrong after."""
-
-    name: str
-    """The family, or the intent."""
-    variants: Count
-    """How many variants there are of sentences that were right."""
-    failed: Count
-    """How many of these are wrong."""
-    failure_rate: Figure | None
-    """failed / variants, 0 to 1; ``None`` without any."""
-    low: Figure | None
-    """The lower end of its 95 % interval (Wilson)."""
-    high: Figure | None
-    """The upper end."""
-
-
-class FailedVariant(Part, frozen=True, kw_only=True):
-    """A variant that is not understood as its sentence is."""
-
-    family: str
-    """What was done to the sentence: ``typo``, ``casing`` …"""
-    text: str
-    """The variant."""
-    predicted: str | None
-    """The intent it is understood as."""
-    confidence: Figure
-    """How sure the engine is of that, 0 to 1."""
-    intent_failed: bool
-    """Whether its intent is wrong, and was right."""
-    entities_failed: bool
-    """Whether its entities are, and were right."""
-
-
-class SentenceUnderNoise(Part, frozen=True, kw_only=True):
-    """A sentence, and those of its variants that are wrong."""
-
-    text: str
-    """The sentence."""
-    intent: str
-    """Its intent."""
-    location: Location
-    """Where it is."""
-    failed: tuple[FailedVariant, ...]
-    """The variants that are wrong."""
-
-
-class Robustness(Part, frozen=True, kw_only=True):
-    """How often a sentence that is understood is not any more when people write it otherwise."""
-
-    mode: Literal["held-out", "cross-validation"]
-    """Whether test sentences were varied, or those of the training data, by folds."""
-    sentences: Count
-    """How many sentences were varied."""
-    variants: Count
-    """How many variants there are of sentences whose intent was right."""
-    failed: Count
-    """How many of these have a wrong intent."""
-    failure_rate: Figure | None
-    """failed / variants, 0 to 1; ``None`` without any."""
-    low: Figure | None
-    """The lower end of its 95 % interval (Wilson)."""
-    high: Figure | None
-    """The upper end."""
-    entities: NoiseGroup
-    """The same for entities: of sentences whose entities were all found."""
-    by_family: tuple[NoiseGroup, ...]
-    """Wrong intents by family of variants."""
-    entities_by_family: tuple[NoiseGroup, ...]
-    """Wrong entities by family of variants."""
-    by_intent: tuple[NoiseGroup, ...]
-    """Wrong intents by intent."""
-    worst: tuple[SentenceUnderNoise, ...]
-    """The sentences with the most variants that are wrong."""
-    remarks: tuple[str, ...] = ()
-    """What else a reader must know."""
-
-
-# The figures of plugins, with all that it takes to compare and judge them later.
-
-Better = Literal["higher", "lower", "neither"]
-Kind = Literal["score", "count"]
-PluginNoise = Literal["counted", "sentences"]
-
-
-class PluginFigure(Part, frozen=True, kw_only=True):
-    """One figure of a plugin. Whoever compares reports needs no plugin: it says itself how it is to be judged."""
-
-    value: Figure | None
-    """What was measured; of sentences the share of true ones. ``None``: there was nothing to measure it on."""
-    label: str = ""
-    """What it is called in tables; empty: it has no row there."""
-    better: Better
-    """Whether a larger value is better."""
-    kind: Kind
-    """A share or score, or a number of things."""
-    noise: PluginNoise
-    """How a difference is judged: ``counted``: exactly; ``sentences``: by how many sentences changed sides."""
-    sentences: tuple[bool | None, ...] = ()
-    """If ``noise`` is ``sentences``: whether it is true of each of ``nlu.predictions``; ``null``: not judged."""
-    evaluation: str = ""
-    """The evaluation that measured it; empty: a metric, computed from the rest of the report."""
-
-
-def counted(value: float | None, *, better: Better, kind: Kind = "score", label: str = "") -> PluginFigure:
-    """Return a figure whose every difference is real, since it covers all there is; ``None``: nothing to measure."""
-    return PluginFigure(value=value, better=better, kind=kind, noise="counted", label=label)
-
-
-def of_sentences(verdicts: Iterable[bool | None], *, better: Better, label: str = "") -> PluginFigure:
-    """Return the share of sentences of which something is true. Two runs are compared by those that changed sides.
-
-    Args:
-        verdicts: one for each of ``report.nlu.predictions``, in their order; ``None``: not judged.
-        better: whether a larger share is better.
-        label: what it is called in tables.
-    """
-    sentences = tuple(verdicts)
-    judged = [sentence for sentence in sentences if sentence is not None]
-    value = sum(judged) / len(judged) if judged else None
-    return PluginFigure(value=value, better=better, kind="score", noise="sentences", sentences=sentences, label=label)
 
 
 SCHEMA: Final = "turncheck/report/v1"

@@ -47,7 +47,7 @@ from turncheck.run.under_way import RunInProgress
 from turncheck.run.unread import unchecked_of, unread_of
 from turncheck.settings.bounds import capped_workers
 from turncheck.settings.gates import gate_settings
-from turncheck.validation.names import learnable
+from turncheck.validation.learnable import learnable
 from turncheck.work.workplace import workplace_of
 
 if TYPE_CHECKING:

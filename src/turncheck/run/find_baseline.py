@@ -33,13 +33,13 @@ from turncheck.process.screen import Console
 from turncheck.report.evaluations import EVALUATIONS, Evaluation
 from turncheck.report.model import Report, Skipped, Source
 from turncheck.run.assistant import asked_at_base, is_same_bot
-from turncheck.run.base_projects import BaseProject, BaseTree, paired
+from turncheck.run.base_assistant import BaseAssistant, settings_file_of
+from turncheck.run.base_projects import BaseTree, paired
 from turncheck.run.evaluated_project import report_of_project
 from turncheck.run.inputs import AtCommit, Inputs, differing_files
 from turncheck.run.named_baseline import read_baseline
 from turncheck.run.report_of import report_of
 from turncheck.settings.engines import ENGINES
-from turncheck.settings.file import SettingsFile, read_settings_file
 from turncheck.settings.gates import GATES, gate_settings, named_projects
 from turncheck.settings.sources import FILE_NAME, combine
 from turncheck.web.addresses import Network
@@ -134,7 +134,7 @@ class BaselineSearch(Struct):
         """
         with ExitStack() as stack:
             there = self._there(Base(commit, commit), stack)
-            if not isinstance(there, _There):
+            if not isinstance(there, BaseAssistant):
                 raise UserError(there.reason if there else "; ".join(self._troubles) or NO_CHECKOUT)
             own = self._settings_there(there)
             if lacking := there.lacks(own):
@@ -190,12 +190,12 @@ class BaselineSearch(Struct):
             gone=there.gone if there is not None else (),
         )
 
-    def _rules_changed(self, there: _There, report: Report) -> Iterator[SettingChange]:
+    def _rules_changed(self, there: BaseAssistant, report: Report) -> Iterator[SettingChange]:
         """Yield what this change alters of the rules, as the base's own file has them."""
         own = msgspec.structs.replace(gate_settings(self._settings_there(there)), projects=report.settings.projects)
         yield from rules_changed(own, report.settings)
 
-    def _named_baseline(self, named: str, base: Base, there: _There | None) -> Baseline:
+    def _named_baseline(self, named: str, base: Base, there: BaseAssistant | None) -> Baseline:
         """Read a named baseline; of a change, one that is a file of the repository as the base has it."""
         if not self.host.name or self._is_on_its_own_branch(base):
             found = read_baseline(named, Network.of(self.inputs.environment))
@@ -218,7 +218,7 @@ class BaselineSearch(Struct):
         """This assistant's path in the repository, as the settings name it."""
         return self.inputs.root if self.inputs.named is None else self.inputs.named
 
-    def _base(self, stack: ExitStack) -> tuple[Base, _There | None] | Missing:
+    def _base(self, stack: ExitStack) -> tuple[Base, BaseAssistant | None] | Missing:
         """The base that counts: what a change's own file names only counts if the file of its base names the same."""
         search, named = self._states, self.inputs.settings.base
         if named is not None and ("base" in self.given or not self.host.name):
@@ -247,13 +247,13 @@ class BaselineSearch(Struct):
         of_a_change = self.host.run.of_a_change or (isinstance(base, Base) and (base.of_a_change or base.head))
         return isinstance(base, Base) and not of_a_change and base.branch == ref
 
-    def _with_files(self, base: Base | Missing, stack: ExitStack) -> tuple[Base, _There | None] | Missing:
+    def _with_files(self, base: Base | Missing, stack: ExitStack) -> tuple[Base, BaseAssistant | None] | Missing:
         if isinstance(base, Missing):
             return base
         there = self._there(base, stack)
         return there if isinstance(there, Missing) else (base, there)
 
-    def _there(self, base: Base, stack: ExitStack) -> _There | Missing | None:
+    def _there(self, base: Base, stack: ExitStack) -> BaseAssistant | Missing | None:
         """The base as its files show it; ``None`` if they are out of reach.
 
         The base's own file says which assistants it measured, unless a flag or an input does.
@@ -283,7 +283,9 @@ class BaselineSearch(Struct):
         if not project.folder.resolve().is_relative_to(files.folder.resolve()):
             return Unreachable(f"on its base ({base.commit[:8]}), '{project.path}' is a link that leads out of it")
         gone = tuple(base_project.path or "." for base_project in chosen if base_project is not project)
-        return _There(files, tree, project, gone, *_settings_file_of(project.settings), is_moved=moved is not None)
+        return BaseAssistant(
+            files, tree, project, gone, *settings_file_of(project.settings), is_moved=moved is not None
+        )
 
     def _files_of(self, base: Base, stack: ExitStack) -> CommitFiles | None:
         """The base's files, if they can be had."""
@@ -299,7 +301,7 @@ class BaselineSearch(Struct):
         self._troubles.append(f"its files cannot be fetched: {trouble}")
         return None
 
-    def _wanted_on_the_base(self, there: _There | None) -> str:
+    def _wanted_on_the_base(self, there: BaseAssistant | None) -> str:
         """The setting ``baseline`` of this change's own file if the base has the same, else the base's."""
         asked = self._in_the_file(self.inputs.settings.baseline, self.inputs.settings.project)
         own = there.file.values.get("baseline") if there is not None else None
@@ -317,7 +319,7 @@ class BaselineSearch(Struct):
 
     # --- where its report comes from ---------------------------------------------------------------------------------
 
-    def _search(self, report: Report, base: Base, there: _There | None, wanted: str) -> Baseline:
+    def _search(self, report: Report, base: Base, there: BaseAssistant | None, wanted: str) -> Baseline:
         chosen_by_itself = "project" in self.given or self.past is not None or base.commit is None
         if there is None and self.top is not None and not chosen_by_itself:
             return Unreachable(self._why_none(base, "git"))  # which assistant it measured is not known
@@ -361,7 +363,7 @@ class BaselineSearch(Struct):
             return Unreadable(reason)
         return Missing(reason)
 
-    def _as_measured(self, there: _There, commit: str, report: Report, skipped: str) -> Baseline | None:
+    def _as_measured(self, there: BaseAssistant, commit: str, report: Report, skipped: str) -> Baseline | None:
         try:
             measured = self._measured_here(there, commit, report)
         except NoAssistantError:  # a folder data/ with something else in it, say
@@ -372,11 +374,11 @@ class BaselineSearch(Struct):
             return Unreachable(f"its run ended before its end: {first_line(measured.stopped)}")
         return Present(measured, there.files.way, commit, passed_over=skipped)
 
-    def _looks_where_base_does(self, there: _There | None) -> bool:
+    def _looks_where_base_does(self, there: BaseAssistant | None) -> bool:
         """Whether the base leaves its reports where they are looked for: a change must not look elsewhere."""
         return there is not None and self._settings_there(there).artifact_name == self.inputs.settings.artifact_name
 
-    def _with_repairs(self, found: Present, base: Base, there: _There | None, report: Report) -> Present:
+    def _with_repairs(self, found: Present, base: Base, there: BaseAssistant | None, report: Report) -> Present:
         """The base as far as it can be read and trained; where only this change makes it so, measured repaired."""
         from turncheck.run.mended_base import needs_repair, repaired  # only against a base
 
@@ -422,7 +424,7 @@ class BaselineSearch(Struct):
             wanted = "artifact"
         return "; ".join((f"for the base ({name}) {tried[wanted]}", *self._troubles))
 
-    def _measured_here(self, there: _There, commit: str, report: Report) -> Report | None:
+    def _measured_here(self, there: BaseAssistant, commit: str, report: Report) -> Report | None:
         """Measure the base by its own rules; ``None`` if its engine cannot.
 
         What is wrong with the base itself is part of its report: then nothing is known of what it tested.
@@ -462,7 +464,7 @@ class BaselineSearch(Struct):
         project = msgspec.structs.replace(report.project, root=there.root) if there.is_moved else report.project
         return msgspec.structs.replace(measured, project=project, settings=judged_by)
 
-    def _settings_there(self, there: _There) -> Settings:
+    def _settings_there(self, there: BaseAssistant) -> Settings:
         """The base's settings: if a pull request changes what judges it, the comparison says so.
 
         Gates that the base's file does not say are those of this run, since a mistake in it may be what a change fixes.
@@ -478,7 +480,7 @@ class BaselineSearch(Struct):
         gates = {name: getattr(self.inputs.settings, name) for name in GATES}
         return dataclasses.replace(own, **gates, project=str(there.project.folder))
 
-    def _projects_there(self, there: _There) -> tuple[str, ...] | None:
+    def _projects_there(self, there: BaseAssistant) -> tuple[str, ...] | None:
         """The assistants that the base's file names where that of this run may name some."""
         folder = there.tree.folder_of(str(self.inputs.chooser)) if self.inputs.chooser is not None else None
         if folder is None:
@@ -488,7 +490,7 @@ class BaselineSearch(Struct):
         except UserError:  # a mistake that this change fixes, say
             return None
 
-    def _inputs_for(self, there: _There, own: Settings, source: Source) -> Inputs:
+    def _inputs_for(self, there: BaseAssistant, own: Settings, source: Source) -> Inputs:
         """What the base measures: its own settings and tests.
 
         Files that a flag or an input names and the base lacks are not missed there.
@@ -545,43 +547,6 @@ class BaselineSearch(Struct):
         words = f"{self.host.name} does not say {what}: {error.why}"
         if words not in self._warnings:
             self._warnings.append(words)
-
-
-class _There(Struct, frozen=True):
-    """The base: its files, the assistant to compare with, those that nobody measures any more, and its settings file.
-
-    ``is_broken``: that file cannot be read. ``is_moved``: the assistant is in another folder now, whatever names it.
-    """
-
-    files: CommitFiles
-    tree: BaseTree
-    project: BaseProject
-    gone: tuple[str, ...]
-    file: SettingsFile
-    is_broken: bool
-    is_moved: bool = False
-
-    @property
-    def root(self) -> str:
-        """The assistant's path as the base's report has it: links are followed."""
-        return self.tree.path_of(self.tree.tree / self.project.folder.resolve().relative_to(self.tree.tree.resolve()))
-
-    def lacks(self, own: Settings) -> str:
-        """Say that a file which its settings name cannot be had; "" if all can."""
-        lacking = next(filter(None, map(self.files.lacks, self.tree.paths_of(own))), None)
-        return f"not all of its files can be had: '{lacking}' is missing" if lacking else ""
-
-
-def _settings_file_of(folder: Path) -> tuple[SettingsFile, bool]:
-    """Return the settings file of a folder of the base, and whether it cannot be read."""
-    try:
-        return read_settings_file(folder), False
-    except UserError:  # a mistake that this change corrects, say
-        pass
-    try:
-        return read_settings_file(folder, faulty=True), True
-    except UserError:
-        return SettingsFile(), True
 
 
 _COUNT_HERE: Final = (

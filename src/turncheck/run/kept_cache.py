@@ -21,7 +21,7 @@ from turncheck.messages.phrasing import count
 from turncheck.process.cache import entries_in, surroundings
 from turncheck.process.cache_archive import BadArchiveError, digest_of, pack, unpack, worth_keeping
 from turncheck.process.output_files import remove, temporary_folder
-from turncheck.settings.options import of_scope, options
+from turncheck.settings.declared import of_scope, options
 from turncheck.settings.repeats import AUTO
 from turncheck.settings.secrets import secret_setting
 from turncheck.settings.sources import combine

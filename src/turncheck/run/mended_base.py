@@ -7,10 +7,8 @@ beside the repair is new. Where no such set is found, nothing is repaired.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from difflib import SequenceMatcher
-from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeVar
 
@@ -21,6 +19,25 @@ from turncheck.process.regular_file import read_regular
 from turncheck.project.files import DEFAULT_CONFIG
 from turncheck.project.folder import MAX_FILE_BYTES, ProjectFolder
 from turncheck.report.model import FindingCounts, Unread
+from turncheck.run.text_steps import (
+    LEAST_LIKE,
+    MOST_RENAMED,
+    Step,
+    as_bytes,
+    as_text,
+    bare_lines,
+    brought_by,
+    counterparts_of,
+    distance_to,
+    groups_of,
+    hunks_of,
+    in_encoding_of,
+    is_of_the_base,
+    names_things,
+    only_rewrites,
+    split_lines,
+    with_steps,
+)
 from turncheck.run.unread import unread_now
 
 if TYPE_CHECKING:
@@ -37,38 +54,12 @@ _MOST_TRAININGS: Final = 12
 """How often it may be trained for that."""
 _MOST_READ: Final = 64 * 1024 * 1024
 """How many bytes of the project may be read for that."""
-_LIKE: Final = 0.5
-"""Two lines are one line that was rewritten, two files one that was renamed, if they share this ratio of letters."""
-_MOST_PAIRED: Final = 10_000
-"""Pairs of lines of a hunk that are compared."""
-_MOST_RENAMED: Final = 50
-"""Files of the change that may be the new name of one."""
-_MARKER: Final = re.compile(r"(<<<<<<<|=======|>>>>>>>|\|\|\|\|\|\|\|)")
-"""What git leaves where two changes conflict: never the base's own words."""
-_WORD: Final = re.compile(r"\w")
-_WORDS: Final = re.compile(r"\w+")
-_KEY: Final = re.compile(r"(- +)?\w+ *:( *[|>][-+]?)?")
-"""A line that is nothing but a key, which may have been misspelt."""
-_TOKEN: Final = re.compile(r"\w+|\s+|[^\w\s]")
-_NAMES: Final = re.compile(r"(- *)?[\w./-]+ *:?")
-"""A line of a domain that is nothing but a name: of an intent, of a response …"""
 _REFUSED: Final = "training-refused"
 _DIALOGUE: Final = frozenset({"stories", "sentences", "tests"})
 """The parts whose lines are steps of rules, stories and tests."""
 _READ: Final = frozenset({".yml", ".yaml", ".md", ".json", ".csv"})
 
 
-class _Edit(Struct, frozen=True):
-    """A part of a text that is replaced: where it begins and ends, and by what. Those that begin alike keep order."""
-
-    start: int
-    end: int
-    text: str
-    order: tuple[int, int] = (0, 0)
-
-
-_Step = tuple[_Edit, ...]
-"""Edits that are made together or not at all."""
 _Item = TypeVar("_Item")
 _Fault = tuple[str, str, str, str]
 """A fault as both sides have it: path, code, part, and the line that it is at, with those that enclose it."""
@@ -86,7 +77,7 @@ class _RepairedFile(Struct, frozen=True):
         names = (name.name for name in (*finding.about, *finding.names))
         if any(name in self.repaired and name not in self.text for name in names):
             return True
-        return finding.location.path == self.path and finding.location.line in _brought(self.text, self.repaired)
+        return finding.location.path == self.path and finding.location.line in brought_by(self.text, self.repaired)
 
 
 class Repair(Struct, frozen=True):
@@ -259,7 +250,7 @@ class _Mending:
         """Faults of the base in lines that the change words otherwise, with the same fault: they are not repaired."""
         there = {(*_key(one), one.location.line) for one in self._of_head}
         for path in sorted({one.location.path for one in self._at_first}):
-            counterparts = _counterparts(*(_lines_of(root / path) for root in (self._root, self._other_root)))
+            counterparts = counterparts_of(*(_lines_of(root / path) for root in (self._root, self._other_root)))
             for one in self._at_first:
                 if one.location.path == path and (*_key(one), counterparts.get(one.location.line or 0)) in there:
                     yield one
@@ -326,15 +317,15 @@ class _Mending:
             if not found.is_symlink() and found.is_file() and not (self._root / name).exists():
                 candidates.append((name, found))
         best: tuple[float, str, bytes] | None = None
-        lines = _lines(_text(content))
-        for name, found in candidates[:_MOST_RENAMED]:
+        lines = split_lines(as_text(content))
+        for name, found in candidates[:MOST_RENAMED]:
             try:
                 other = read_regular(found, most=MAX_FILE_BYTES, follow=False)
             except OSError:
                 continue
-            matcher = SequenceMatcher(None, _bare(lines), _bare(_lines(_text(other))))
+            matcher = SequenceMatcher(None, bare_lines(lines), bare_lines(split_lines(as_text(other))))
             ratio = matcher.ratio()
-            if ratio >= _LIKE and (best is None or ratio > best[0]):
+            if ratio >= LEAST_LIKE and (best is None or ratio > best[0]):
                 best = ratio, name, other
         if best is None:
             return None
@@ -342,38 +333,38 @@ class _Mending:
         return best[2]
 
     def _as_other(self, path: str, content: bytes, other: bytes, parts: set[str]) -> bytes | None:
-        text = _text(_in_utf8(content, other))
-        new = _text(other)
+        text = as_text(in_encoding_of(content, other))
+        new = as_text(other)
         allowed = Counter[_Fault]()
         for (name, *what), number in self._faults_of_head.items():
             if self._renamed.get(name, name) == path:
                 allowed[path, what[0], what[1], what[2]] += number
 
-        def holds(steps: Iterable[_Step]) -> bool:
-            (self._root / path).write_bytes(_bytes(_edited(text, steps)))
+        def holds(steps: Iterable[Step]) -> bool:
+            (self._root / path).write_bytes(as_bytes(with_steps(text, steps)))
             now = self._read()
             is_refused = any(one.code == _REFUSED for one in now)
             here = [one for one in now if one.location.path == path]
             return not is_refused and not _counted(here, self._root) - allowed
 
         if holds(()):
-            return _bytes(text)
+            return as_bytes(text)
         first = min(((one.location.line or 1) for one in self._at_first if one.location.path == path), default=1)
-        found = _hunks(text, new, whole_items=path == self._config)
-        hunks = sorted(found, key=lambda hunk: _distance(hunk, text, first))
+        found = hunks_of(text, new, whole_items=path == self._config)
+        hunks = sorted(found, key=lambda hunk: distance_to(hunk, text, first))
         by_line = _smallest(_enough(hunks, holds), holds)
-        if by_line is None or (parts & _DIALOGUE and not _rewrites_only(text, by_line)):
+        if by_line is None or (parts & _DIALOGUE and not only_rewrites(text, by_line)):
             return None
-        parts_of_lines = [part for step in by_line for part in _groups(text, step)]
+        parts_of_lines = [part for step in by_line for part in groups_of(text, step)]
         steps = _smallest(parts_of_lines, holds) or by_line
-        repaired = _edited(text, steps)
-        if not _is_the_bases(text, repaired):
+        repaired = with_steps(text, steps)
+        if not is_of_the_base(text, repaired):
             return None
         left = [step for hunk in hunks if set(hunk) & set(by_line) for step in hunk if step not in by_line]
         left += [step for step in parts_of_lines if step not in steps]
-        self._doubtful |= bool(left if parts & _DIALOGUE else parts != {"nlu"} and _name_things(text, left))
+        self._doubtful |= bool(left if parts & _DIALOGUE else parts != {"nlu"} and names_things(text, left))
         self._repaired.append(_RepairedFile(path, text, repaired))
-        return _bytes(repaired)
+        return as_bytes(repaired)
 
     def _read(self) -> tuple[Unread, ...]:
         """What cannot be read now; a bounded number of times."""
@@ -405,7 +396,7 @@ def _identified(unread: Iterable[Unread], root: Path) -> list[_Fault]:
         path, line = one.location.path, one.location.line or 0
         if path not in files:
             files[path] = _lines_of(root / path)
-        found.append((path, one.code, one.part, "\n".join(_bare(_enclosing(files[path], line)))))
+        found.append((path, one.code, one.part, "\n".join(bare_lines(_enclosing(files[path], line)))))
     return found
 
 
@@ -427,154 +418,12 @@ def _enclosing(lines: Sequence[str], number: int) -> list[str]:
 
 def _lines_of(path: Path) -> list[str]:
     try:
-        return _lines(_text(read_regular(path, most=MAX_FILE_BYTES)))
+        return split_lines(as_text(read_regular(path, most=MAX_FILE_BYTES)))
     except OSError:
         return []
 
 
-def _counterparts(old: Sequence[str], new: Sequence[str]) -> dict[int, int]:
-    """The numbers of the lines that were rewritten: alike ones, or as many lines that became as many others."""
-    found: dict[int, int] = {}
-    for kind, first, end, start, stop in SequenceMatcher(None, old, new).get_opcodes():
-        if kind != "replace":
-            continue
-        if end - first == stop - start:
-            found |= {first + offset + 1: start + offset + 1 for offset in range(end - first)}
-        taken = start
-        for place in range(first, end if (end - first) * (stop - start) <= _MOST_PAIRED else first):
-            near = next((other for other in range(taken, stop) if _alike(old[place], new[other])), None)
-            if near is not None:
-                found[place + 1], taken = near + 1, near + 1
-    return found
-
-
-def _text(content: bytes) -> str:
-    return content.decode("utf-8", "surrogateescape")
-
-
-def _bytes(text: str) -> bytes:
-    return text.encode("utf-8", "surrogateescape")
-
-
-def _lines(text: str) -> list[str]:
-    return [f"{line}\n" for line in text.split("\n")[:-1]] + [text.rpartition("\n")[2]]
-
-
-def _bare(lines: Sequence[str]) -> list[str]:
-    return ["".join(line.split()) for line in lines]
-
-
-def _in_utf8(content: bytes, other: bytes) -> bytes:
-    """A file in another encoding, in that of the change: its words are the base's own."""
-    if _is_utf8(content) or not _is_utf8(other):
-        return content
-    encoding = "utf-16" if content[:2] in {b"\xff\xfe", b"\xfe\xff"} else "cp1252"
-    try:
-        return content.decode(encoding).encode("utf-8")
-    except UnicodeDecodeError:
-        return content
-
-
-def _is_utf8(content: bytes) -> bool:
-    return content.decode("utf-8", "ignore").encode() == content
-
-
-# The difference of two texts, in steps.
-
-
-def _hunks(text: str, new: str, *, whole_items: bool) -> list[list[_Step]]:
-    """The differences of two texts: hunks of steps, a line each; lines that are only indented otherwise are one.
-
-    ``whole_items``: the lines of an item of a list, which was removed or added, are one as well.
-    """
-    before, after = _lines(text), _lines(new)
-    starts = [0]
-    for line in before:
-        starts.append(starts[-1] + len(line))
-    hunks = []
-    for kind, first, end, start, stop in SequenceMatcher(None, before, after).get_opcodes():
-        if kind == "equal":
-            continue
-        indented: list[_Edit] = []
-        steps: list[_Step] = []
-        for order, (old, line) in enumerate(_paired(before[first:end], after[start:stop], first)):
-            at, until = starts[old.start], starts[old.stop]
-            edit = _Edit(at, until, line, (order, 0))
-            if _bare([text[at:until]]) == _bare([line]):
-                indented.append(edit)
-            else:
-                steps.append((edit,))
-        by_line = _whole_items(text, steps) if whole_items else steps
-        hunks.append([*([tuple(indented)] if indented else []), *by_line])
-    return hunks
-
-
-def _whole_items(text: str, steps: Iterable[_Step]) -> Iterator[_Step]:
-    """The steps; those that remove or add an item of a list are one: its keys belong to no other item."""
-    item: list[_Edit] = []
-    begun = "", 0
-    for edit in (edit for step in steps for edit in step):
-        old = text[edit.start : edit.end]
-        kind, line = "rewritten" if old and edit.text else "removed" if old else "added", old or edit.text
-        indent = len(line) - len(line.lstrip())
-        if item and kind == begun[0] and line.strip() and indent > begun[1]:
-            item.append(edit)
-            continue
-        if item:
-            yield tuple(item)
-        item = []
-        if kind != "rewritten" and line.lstrip().startswith("- "):
-            item, begun = [edit], (kind, indent)
-        else:
-            yield (edit,)
-    if item:
-        yield tuple(item)
-
-
-def _paired(old: Sequence[str], new: Sequence[str], first: int) -> Iterator[tuple[slice, str]]:
-    """Pair the lines of a hunk: rewritten ones with what they became; the others were removed or added."""
-    compared = len(old) * len(new) <= _MOST_PAIRED
-    matcher = SequenceMatcher(None, _bare(old), _bare(new), autojunk=False)
-    for kind, one, end, start, stop in matcher.get_opcodes():
-        if kind == "equal":
-            for offset in range(end - one):
-                yield slice(first + one + offset, first + one + offset + 1), new[start + offset]
-            continue
-        taken = start
-        for place in range(one, end):
-            others = range(taken, stop) if compared else ()
-            near = next((other for other in others if _alike(old[place], new[other])), None)
-            if near is None:
-                yield slice(first + place, first + place + 1), ""
-                continue
-            for added in range(taken, near):
-                yield slice(first + place, first + place), new[added]
-            yield slice(first + place, first + place + 1), new[near]
-            taken = near + 1
-        for added in range(taken, stop):
-            yield slice(first + end, first + end), new[added]
-
-
-def _alike(line: str, other: str) -> bool:
-    return SequenceMatcher(None, line.strip()[:200], other.strip()[:200], autojunk=False).ratio() >= _LIKE
-
-
-def _edited(text: str, steps: Iterable[_Step]) -> str:
-    parts = []
-    at = 0
-    for edit in sorted((edit for step in steps for edit in step), key=lambda one: (one.start, one.order)):
-        parts += [text[at : edit.start], edit.text]
-        at = max(at, edit.end)
-    return "".join([*parts, text[at:]])
-
-
-def _distance(hunk: Sequence[_Step], text: str, line: int) -> tuple[int, int]:
-    """How many lines a hunk is away from a line; those above come first, since a fault shows late."""
-    near = min(abs(text.count("\n", 0, edit.start) + 1 - line) for step in hunk for edit in step)
-    return near, min(edit.start for step in hunk for edit in step)
-
-
-def _enough(hunks: Sequence[Sequence[_Step]], holds: Callable[[Iterable[_Step]], bool]) -> list[_Step] | None:
+def _enough(hunks: Sequence[Sequence[Step]], holds: Callable[[Iterable[Step]], bool]) -> list[Step] | None:
     """The nearest hunks that repair the file together."""
     number = 1
     while number // 2 < len(hunks):
@@ -585,7 +434,7 @@ def _enough(hunks: Sequence[Sequence[_Step]], holds: Callable[[Iterable[_Step]],
     return None
 
 
-def _smallest(steps: list[_Step] | None, holds: Callable[[Iterable[_Step]], bool]) -> list[_Step] | None:
+def _smallest(steps: list[Step] | None, holds: Callable[[Iterable[Step]], bool]) -> list[Step] | None:
     """Those of the steps without any of which the file still cannot be read."""
     size = len(steps) // 2 if steps else 0
     while steps and size:
@@ -598,55 +447,3 @@ def _smallest(steps: list[_Step] | None, holds: Callable[[Iterable[_Step]], bool
                 at += size
         size //= 2
     return steps
-
-
-def _rewrites_only(text: str, steps: Iterable[_Step]) -> bool:
-    """Whether no line with a word in it is added or removed."""
-    for edit in (edit for step in steps for edit in step):
-        old = text[edit.start : edit.end]
-        one_sided = edit.text if not old else old if not edit.text else ""
-        if _WORD.search(one_sided) and not _MARKER.match(one_sided):
-            return False
-    return True
-
-
-def _name_things(text: str, steps: Iterable[_Step]) -> bool:
-    """Whether any line is one that the names of a domain are in, and not only the text of a response."""
-    edits = [edit for step in steps for edit in step]
-    return any(_NAMES.fullmatch(side.strip()) for edit in edits for side in (text[edit.start : edit.end], edit.text))
-
-
-def _groups(text: str, step: _Step) -> Iterator[_Step]:
-    """The parts of a rewritten line that differ, each a step of its own: a line may hold several rules."""
-    if len(step) > 1 or not (old := text[step[0].start : step[0].end]) or not step[0].text:
-        yield step
-        return
-    (edit,) = step
-    before, after = _TOKEN.findall(old), _TOKEN.findall(edit.text)
-    starts = [edit.start]
-    for token in before:
-        starts.append(starts[-1] + len(token))
-    matcher = SequenceMatcher(None, before, after, autojunk=False)
-    for number, (kind, first, end, start, stop) in enumerate(matcher.get_opcodes()):
-        if kind != "equal":
-            yield (_Edit(starts[first], starts[end], "".join(after[start:stop]), (edit.order[0], number)),)
-
-
-def _is_the_bases(text: str, repaired: str) -> bool:
-    """Whether a repaired file still has half of the words that it had."""
-    before, after = (Counter(line for line in _bare(_lines(side)) if _WORD.search(line)) for side in (text, repaired))
-    return (before & after).total() >= _LIKE * before.total()
-
-
-@lru_cache(maxsize=8)
-def _brought(text: str, repaired: str) -> frozenset[int]:
-    """The lines of the repaired text whose words are not those of a line of the base; not keys without a value."""
-    own = [set(_WORDS.findall(line)) for line in _lines(text)]
-    bare = set(_bare(_lines(text)))
-    return frozenset(
-        number
-        for number, line in enumerate(_lines(repaired), 1)
-        if "".join(line.split()) not in bare
-        and not _KEY.fullmatch(line.strip())
-        and not any(set(_WORDS.findall(line)) <= known for known in own)
-    )

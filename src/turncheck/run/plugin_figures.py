@@ -9,11 +9,12 @@ from msgspec import Struct, structs
 
 from turncheck.messages.errors import UserError
 from turncheck.registry import Registry, blamed_on_plugin
-from turncheck.report.model import PluginFigure, Report
+from turncheck.report.plugin_figures import PluginFigure
 
 if TYPE_CHECKING:
     from turncheck.engines.base import Engine
     from turncheck.project.model import Project
+    from turncheck.report.model import Report
     from turncheck.run.reading import Tests
     from turncheck.settings.options import Settings
 

@@ -38,8 +38,9 @@ from turncheck.run.folders import ensure_apart_from_project
 from turncheck.run.prepare import baseline_finder, links_of, locate_in_repository, prepare, root_in_repository
 from turncheck.run.report_of import report_of
 from turncheck.run.run import run_and_conclude
+from turncheck.settings.declared import of_scope, options
 from turncheck.settings.file import read_settings_file
-from turncheck.settings.options import formats_of, of_scope, options
+from turncheck.settings.options import formats_of
 from turncheck.settings.sources import FILE_NAME, combine
 from turncheck.work.workplace import processors, workplace_of
 

@@ -25,8 +25,8 @@ from turncheck.report.model import Batch, EngineInfo, Report, Skipped
 from turncheck.run.inputs import NONE_PRECOMPUTED, Inputs, PrecomputedAnswers
 from turncheck.run.partial import require_same_model, run_until_failure
 from turncheck.run.quarantined import names_and_files, quarantine_of
-from turncheck.run.reading import (
-    Tests,
+from turncheck.run.report_of import now
+from turncheck.run.skipping import (
     beyond_limit,
     is_asked,
     not_asked,
@@ -35,7 +35,6 @@ from turncheck.run.reading import (
     skipped_unsupported,
     unreadable,
 )
-from turncheck.run.report_of import now
 from turncheck.validation.before_training import unreadable_parts
 from turncheck.validation.facts import ProjectTests
 from turncheck.validation.findings import found
@@ -55,6 +54,7 @@ if TYPE_CHECKING:
     from turncheck.project.e2e.model import E2ECases
     from turncheck.project.quarantine import QuarantineFile
     from turncheck.report.evaluations import Evaluation
+    from turncheck.run.reading import Tests
     from turncheck.settings.bot import Bot
     from turncheck.settings.options import Settings
 

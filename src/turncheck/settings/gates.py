@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Final
 
 from turncheck.messages.finding import shown_path
 from turncheck.report.model import GateSettings
+from turncheck.settings.declared import of_scope, options
 from turncheck.settings.engines import ENGINES
 from turncheck.settings.file import read_settings_file
-from turncheck.settings.options import of_scope, options
 from turncheck.settings.repeats import AUTO
 
 if TYPE_CHECKING:

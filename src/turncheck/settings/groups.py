@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
-from turncheck.settings.options import options
+from turncheck.settings.declared import options
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -7,10 +7,8 @@ commands, tokens, hosts, models or output folders (``file_key=False``).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
-from functools import cache
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, Literal
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Literal
 
 from turncheck.gates import table
 from turncheck.report.evaluations import EVALUATIONS
@@ -58,13 +56,9 @@ from turncheck.settings.setting import (
     OUTPUT,
     PUBLISHING,
     WORK,
-    Option,
-    Scope,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from turncheck.process.environment import Secret
     from turncheck.settings.bot import Bot
 
@@ -593,30 +587,7 @@ class Settings:
     )
 
 
-@cache
-def options() -> Mapping[str, Option]:
-    """All settings by their name with dashes, in order."""
-    return MappingProxyType({f.name.replace("_", "-"): f.metadata["option"] for f in fields(Settings)})
-
-
 def formats_of(settings: Settings, usual: tuple[str, ...]) -> tuple[str, ...]:
     """Return the additional files to write; ``usual``: those that the CI host reads."""
     wanted = settings.output_format or usual
     return (*wanted, "sarif") if settings.code_scanning and "sarif" not in wanted else wanted
-
-
-@cache
-def of_scope(*scopes: Scope) -> tuple[str, ...]:
-    """Return the names, with dashes, of the settings that are about these."""
-    return tuple(name for name, option in options().items() if option.scope in scopes)
-
-
-@cache
-def default_of(name: str) -> Any:
-    """The default of a setting, by its name with dashes."""
-    return _defaults()[name.replace("-", "_")]
-
-
-@cache
-def _defaults() -> dict[str, Any]:
-    return {f.name: f.default for f in fields(Settings)}

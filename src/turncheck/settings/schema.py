@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from turncheck.report.codec import ADDRESS
-from turncheck.settings.options import default_of, options
+from turncheck.settings.declared import default_of, options
 
 if TYPE_CHECKING:
     from turncheck.settings.setting import Option

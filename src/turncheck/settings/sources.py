@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, Final
 from turncheck.messages.errors import UserError
 from turncheck.messages.phrasing import suggestion
 from turncheck.registry import use_plugins
-from turncheck.settings.options import Settings, options
+from turncheck.settings.declared import options
+from turncheck.settings.options import Settings
 from turncheck.settings.parsers import WrongWordError, shown
 
 if TYPE_CHECKING:

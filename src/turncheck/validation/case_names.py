@@ -14,7 +14,7 @@ from turncheck.messages.phrasing import nearest, suggestion
 from turncheck.project.batch.model import KnownNames, SuiteCase, Suites, comparable
 from turncheck.project.e2e.model import FlowsAsserted, MessageAsserted
 from turncheck.project.e2e.shapes import MESSAGE_KEYS
-from turncheck.validation.names import payload_of
+from turncheck.validation.payloads import payload_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping

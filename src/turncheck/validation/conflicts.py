@@ -23,7 +23,7 @@ from turncheck.messages.finding import Finding, Location, Name
 from turncheck.project import model
 from turncheck.project.config import policy_class
 from turncheck.validation.findings import found
-from turncheck.validation.names import learnable
+from turncheck.validation.learnable import learnable
 from turncheck.validation.places import Places
 from turncheck.validation.similarity import plain_words
 

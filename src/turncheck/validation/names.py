@@ -1,13 +1,12 @@
-"""Names that are used and not defined, or defined and not used, and what messages can be understood as at all.
+"""Names that are used and not defined, or defined and not used.
 
 Undefined names that Rasa accepts silently are those of slots, entities, actions, in mappings, conditions and buttons.
 """
 
 from __future__ import annotations
 
-import json
 import re
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from turncheck.dialogue.domain import ACTION_VALIDATE_SLOT_MAPPINGS, DEFAULT_ACTIONS, DEFAULT_SLOTS
 from turncheck.dialogue.situation import features_of, influences
@@ -17,6 +16,7 @@ from turncheck.messages.phrasing import suggestion
 from turncheck.project.config import DUCKLING_DIMENSIONS, LEARNING_EXTRACTORS, SPACY_DIMENSIONS, is_custom, short_name
 from turncheck.validation.facts import UTTER, Facts
 from turncheck.validation.findings import found, of_blocks
+from turncheck.validation.payloads import filled_payload
 from turncheck.validation.places import Places
 from turncheck.validation.response_variables import check_conditions, check_variables, variables_of
 from turncheck.yaml_tree.tree import YamlMapping, YamlSequence
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from turncheck.project import model
-    from turncheck.project.nlu_data import EntityAnnotation, NluData
+    from turncheck.project.nlu_data import EntityAnnotation
 
 # Slot mappings that name undefined things, which Rasa accepts silently.
 
@@ -141,11 +141,6 @@ def _unknown_keys(slot: str, mapping: YamlMapping) -> Iterator[Finding]:
             )
 
 
-# What Rasa reads from text that begins with a slash: intent, confidence, entities, and a rest that is dropped.
-_SLOT = re.compile(r"(?<!\{)\{[^\W\d]\w*\}")
-_PAYLOAD = re.compile(r"/(?P<intent>[^{@]+)(?P<confidence>@[0-9.]+)?(?P<entities>\{.+\})?(?P<rest>.*)", re.DOTALL)
-
-
 def check_undefined(facts: Facts) -> Iterator[Finding]:
     """All checks of this module that need the domain."""
     yield from _undefined_slots(facts)
@@ -157,83 +152,6 @@ def check_undefined(facts: Facts) -> Iterator[Finding]:
     yield from check_variables(facts)
     yield from check_conditions(facts)
     yield from _undefined_retrieval_responses(facts)
-
-
-def check_buttons(facts: Facts) -> Iterator[Finding]:
-    """Payloads of buttons and quick replies."""
-    places = Places(facts.project)
-    for response in facts.domain.responses.values():
-        for number, variation in enumerate(response.variations):
-            for key in ("buttons", "quick_replies"):
-                for position, button in enumerate(variation.content.get(key) or ()):
-                    payload = button.get("payload") if isinstance(button, dict) else None
-                    if isinstance(payload, str) and payload.strip().startswith("/"):
-                        path = ("responses", response.name, number, key, position, "payload")
-                        location = places.of_entry(payload, variation.location, *path)
-                        yield from _payload(facts, response.name, payload.strip(), location)
-
-
-def filled_payload(payload: str) -> str:
-    """Return the payload as Rasa sends it, with 1 for each slot: double braces become single ones."""
-    filled = _SLOT.sub("1", payload)
-    if "{{" not in payload or filled.count("{{") != filled.count("}}"):
-        return payload
-    return filled.replace("{{", "{").replace("}}", "}")
-
-
-class Payload(NamedTuple):
-    """What a message that begins with a slash stands for: an intent and the names of entities."""
-
-    intent: str
-    entities: tuple[str, ...]
-
-
-def payload_of(said: str) -> Payload | None:
-    """Return what a user message stands for; ``None`` if it is text, or a payload that cannot be read."""
-    match = _PAYLOAD.fullmatch(said.strip())
-    if match is None or match["rest"]:
-        return None
-    try:
-        entities = json.loads(match["entities"] or "{}")
-    except (ValueError, RecursionError):
-        return None
-    return Payload(match["intent"].strip(), tuple(entities)) if isinstance(entities, dict) else None
-
-
-def _payload(facts: Facts, response: str, payload: str, location: Location) -> Iterator[Finding]:
-    match = _PAYLOAD.fullmatch(filled_payload(payload))
-    where = f"The payload '{payload}' of a button of '{response}'"
-    entities: Any = {}
-    if match is not None and match["entities"]:
-        try:
-            entities = json.loads(match["entities"])
-        except (ValueError, RecursionError):
-            entities = None
-    if match is None or match["rest"] or not isinstance(entities, dict):
-        yield found("button-payload-invalid", f"{where} cannot be read.", location)
-        return
-    left = _SLOT.search(match["entities"] or "")
-    if left is not None:
-        advice = "Double the braces of the JSON: '/intent{{…}}'."
-        yield found("button-payload-invalid", f"{where} is said with '{left[0]}' as is.", location, advice)
-    intent = match["intent"].strip()
-    if intent.partition("/")[0] not in facts.intents:
-        yield found(
-            "button-intent-undefined",
-            f"{where} names the intent '{intent}', which the domain does not list.",
-            location,
-            suggestion(intent, facts.intents),
-            names=(Name("payload", payload), Name("intent", intent.partition("/")[0])),
-        )
-    for name in entities:
-        if name not in facts.domain.entities:
-            yield found(
-                "button-entity-undefined",
-                f"{where} names the entity '{name}', which the domain does not list.",
-                location,
-                suggestion(name, facts.entities),
-                names=(Name("payload", payload), Name("entity", name)),
-            )
 
 
 def _undefined_slots(facts: Facts) -> Iterator[Finding]:
@@ -587,45 +505,3 @@ def _unused_retrieval_responses(facts: Facts) -> Iterator[Finding]:
                 response.location,
                 about=(Name("response", response.name),),
             )
-
-
-# What messages can possibly be understood as: the intents and entities that a pipeline can learn from a project.
-
-_FALLBACK: Final = "nlu_fallback"
-
-
-class Learnable(NamedTuple):
-    """Names of intents and entities."""
-
-    intents: frozenset[str]
-    entities: frozenset[str]
-
-    def holds(self, intent: str | None, entities: Iterable[str] = ()) -> bool:
-        """Whether a message can be understood this way."""
-        return (intent is None or intent in self.intents) and self.entities.issuperset(entities)
-
-
-def learnable(project: model.Project) -> Learnable | None:
-    """Return what the pipeline can learn; ``None`` if that is not known because of a custom component."""
-    pipeline = project.config.pipeline
-    if not pipeline or any(is_custom(component.name) for component in pipeline):
-        return None
-    intents = {example.base_intent for example in project.nlu.examples if example.base_intent is not None}
-    entities = pretrained_entities(project.config) | _trained_entities(project.nlu, pipeline)
-    return Learnable(frozenset({*intents, _FALLBACK}), frozenset(entities))
-
-
-def _trained_entities(nlu: NluData, pipeline: Sequence[model.Component]) -> set[str]:
-    """The entities that the pipeline learns from examples, and annotated ones found by regex or lookup table."""
-    annotated = {annotation.entity for example in nlu.examples for annotation in example.entities}
-    trained: set[str] = set()
-    for component in pipeline:
-        name, parameters = short_name(component.name), component.parameters
-        if learning_extractors([component]):
-            trained |= annotated
-        elif name == "RegexEntityExtractor":
-            if parameters.get("use_regexes", True):
-                trained |= annotated & {regex.name for regex in nlu.regexes}
-            if parameters.get("use_lookup_tables", True):
-                trained |= annotated & {table.name for table in nlu.lookups}
-    return trained

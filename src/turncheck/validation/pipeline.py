@@ -37,13 +37,8 @@ from turncheck.validation.loading import (
     seen_by_rasa,
     with_emptied_domain,
 )
-from turncheck.validation.names import (
-    check_buttons,
-    check_definitions,
-    check_slot_values,
-    check_undefined,
-    check_unused,
-)
+from turncheck.validation.names import check_definitions, check_slot_values, check_undefined, check_unused
+from turncheck.validation.payloads import check_buttons
 
 if TYPE_CHECKING:
     from turncheck.project.e2e.model import E2ECase

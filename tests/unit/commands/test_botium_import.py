@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from in_process import turncheck
 
 from turncheck.commands.init.botium import _READ, imported
-from turncheck.commands.init.command import look_at
+from turncheck.commands.init.repository import look_at
 from turncheck.settings.file import read_settings_file
 
 if TYPE_CHECKING:

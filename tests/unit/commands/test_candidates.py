@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 from small_project import write_project
 
-from turncheck.commands.init.command import kept_elsewhere, settings_text
+from turncheck.commands.init.repository import kept_elsewhere
+from turncheck.commands.init.settings_file import settings_text
 from turncheck.messages.errors import UserError
 from turncheck.project.reader import read_project
 from turncheck.run.reading import ensure_something_here, read_tests

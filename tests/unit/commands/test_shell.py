@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from golden_texts import Golden
 
-from turncheck.commands.parse import ShellOptions, Terminal, message_lines, read_fixtures, talk
+from turncheck.commands.shell import ShellOptions, Terminal, message_lines, read_fixtures, talk
 from turncheck.engines.conversation import CustomAction, Turn
 from turncheck.messages.errors import EXIT_NOT_DONE, EXIT_OK, EngineError, UserError
 

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from turncheck.commands.e2e import Progress, results_yaml
-from turncheck.commands.parse import message_lines
+from turncheck.commands.shell import message_lines
 from turncheck.engines.action_server.server import CallFailedError, Reply, read_reply
 from turncheck.engines.embedded.actions.base import ActionRejectedError
 from turncheck.engines.embedded.engines import EmbeddedEngine

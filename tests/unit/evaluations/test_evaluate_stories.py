@@ -19,7 +19,7 @@ from turncheck.messages.finding import Location
 from turncheck.project.model import Action, Component, Project, Response, ResponseVariation, StoryEntity, UserStep
 from turncheck.project.nlu_data import EntityAnnotation, Example, NluData
 from turncheck.report.model import StoriesAsWritten
-from turncheck.validation.names import Learnable, learnable
+from turncheck.validation.learnable import Learnable, learnable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

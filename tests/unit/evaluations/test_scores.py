@@ -23,8 +23,8 @@ from turncheck.evaluations.nlu.scores import (
     spread,
 )
 from turncheck.report import understanding as tags
+from turncheck.report.entities import overlapping
 from turncheck.report.model import EntitySpan
-from turncheck.report.understanding import overlapping
 
 LABELS = st.sampled_from(["a", "b", "c", "no_entity", "z"])
 PAIRS = st.lists(st.tuples(LABELS, LABELS), min_size=1, max_size=40)

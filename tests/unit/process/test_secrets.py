@@ -21,7 +21,7 @@ from turncheck.ci.rest import RestError, RetryBudget
 from turncheck.cli import run_command_line
 from turncheck.messages.errors import UserError
 from turncheck.process.environment import Secret, read_secret, redact, redact_all, secret_of
-from turncheck.settings.options import options
+from turncheck.settings.declared import options
 from turncheck.settings.sources import from_flags, from_inputs
 
 PRIVATE = [name for name, option in options().items() if option.is_private and option.action_input]

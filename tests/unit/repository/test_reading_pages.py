@@ -17,7 +17,7 @@ from turncheck.evaluations.turns import TURN_FIGURES
 from turncheck.render.wording.gates import judge
 from turncheck.report.codec import json_of
 from turncheck.report.model import COVERAGE_KINDS
-from turncheck.settings.options import options
+from turncheck.settings.declared import options
 
 WHY = (ROOT / "docs" / "result.md").read_text("utf-8")
 ALWAYS = (

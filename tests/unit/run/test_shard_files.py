@@ -20,8 +20,8 @@ from turncheck.evaluations.core.story_run import StoryRun
 from turncheck.evaluations.nlu.splits import FoldRun
 from turncheck.evaluations.written_answers import AnswerReader, UnreadableError, write_answer
 from turncheck.messages.errors import UserError
+from turncheck.report.entities import read_tokens, write_tokens
 from turncheck.report.model import Alternative, EngineInfo, StoryStep, Substitution, WrittenStep
-from turncheck.report.understanding import read_tokens, write_tokens
 from turncheck.run.shards import document
 from turncheck.run.shards.document import ANSWERS_NAME, HEAD_NAME, PackedAnswers, read_answers, read_head
 from turncheck.run.shards.merge import MergedAnswers, MissingAnswerError

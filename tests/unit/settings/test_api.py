@@ -17,8 +17,8 @@ from golden_texts import Golden
 
 import turncheck
 from turncheck.settings import typed
+from turncheck.settings.declared import options
 from turncheck.settings.gates import GATES
-from turncheck.settings.options import options
 
 ROOT = Path(__file__).parents[3]
 PIZZERIA = ROOT / "examples" / "pizzeria"

@@ -4,7 +4,8 @@ import pytest
 
 from turncheck.messages.errors import UserError
 from turncheck.process.environment import Secret, for_child
-from turncheck.settings.options import Settings, options
+from turncheck.settings.declared import options
+from turncheck.settings.options import Settings
 from turncheck.settings.secrets import secret_setting, variable_of
 from turncheck.settings.sources import combine
 

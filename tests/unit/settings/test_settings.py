@@ -14,8 +14,9 @@ from turncheck.messages.errors import UserError
 from turncheck.messages.finding import Location
 from turncheck.process.environment import Secret
 from turncheck.report.model import GateSettings
+from turncheck.settings.declared import of_scope, options
 from turncheck.settings.gates import gate_settings
-from turncheck.settings.options import Settings, of_scope, options
+from turncheck.settings.options import Settings
 from turncheck.settings.parsers import read_text
 from turncheck.settings.setting import setting
 from turncheck.settings.sources import combine, from_arguments, from_file, from_flags, from_inputs

@@ -11,8 +11,9 @@ from documentation import fences, pages
 
 from turncheck.gates.rules import read_rules
 from turncheck.report.model import GateSettings
+from turncheck.settings.declared import default_of, options
 from turncheck.settings.file import read_settings_file
-from turncheck.settings.options import Settings, default_of, options
+from turncheck.settings.options import Settings
 from turncheck.validation.catalogue import CHECKS
 
 PAGE = (Path(__file__).parents[3] / "docs" / "settings.md").read_text(encoding="utf-8")

@@ -13,10 +13,10 @@ import yaml
 from documentation import fences, pages
 from tools.write_action_files import files
 
-from turncheck.commands.init.command import settings_text
+from turncheck.commands.init.settings_file import settings_text
 from turncheck.project.quarantine import schema as quarantine_schema
+from turncheck.settings.declared import options
 from turncheck.settings.groups import FIRST, GROUPS
-from turncheck.settings.options import options
 from turncheck.settings.schema import settings_schema
 
 ROOT = Path(__file__).parents[3]

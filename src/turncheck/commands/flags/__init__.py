@@ -29,7 +29,7 @@ COMMANDS: Final[Mapping[str, Command]] = {
     "train": Command("train a model: NLU and policies, or one of them", "commands.train:add_train"),
     "test": Command("test stories and NLU data, as `rasa test` does, or one kind of test", "commands.test:add_test"),
     "parse": Command("show how sentences are understood", "commands.parse:add_parsers"),
-    "shell": Command("talk to the assistant", "commands.parse:add_shell"),
+    "shell": Command("talk to the assistant", "commands.shell:add_shell"),
     "suite": Command("make batch suites", "commands.suites:add_parsers"),
     "suggest": Command(
         "suggest the tests to write next: each passes now, and notices faults that no test notices",

@@ -55,7 +55,7 @@ _AS_THEY_ARE: Final = (
 
 def add_engine_flags(parser: argparse.ArgumentParser, *names: str) -> None:
     """Add them, or the named ones, as a group."""
-    from turncheck.settings.options import options  # not for the commands beside this one
+    from turncheck.settings.declared import options  # not for the commands beside this one
 
     group = parser.add_argument_group("engine")
     for name in names or FLAGS:
@@ -64,7 +64,7 @@ def add_engine_flags(parser: argparse.ArgumentParser, *names: str) -> None:
 
 def add_cache_flags(group: argparse._ArgumentGroup | argparse.ArgumentParser) -> None:
     """Add whether and where trained models are kept."""
-    from turncheck.settings.options import options  # as above
+    from turncheck.settings.declared import options  # as above
 
     for name in CACHE_FLAGS:
         shared.add_setting(group, name, options()[name])
@@ -78,9 +78,9 @@ def settings_of(namespace: argparse.Namespace, *, workers: int = 0) -> Settings:
         UserError: a flag is invalid, or is for another engine.
     """
     from turncheck.engines.choice import refuse_settings_of_others  # not for --help
+    from turncheck.settings.declared import options
     from turncheck.settings.engines import ENGINES
     from turncheck.settings.file import read_settings_file
-    from turncheck.settings.options import options
     from turncheck.settings.sources import combine, from_flags
 
     given = from_flags({name: getattr(namespace, name.replace("-", "_"), None) for name in (*FLAGS, *CACHE_FLAGS)})

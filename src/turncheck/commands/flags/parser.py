@@ -212,7 +212,7 @@ def _can_be_value(flag: argparse.Action, word: str) -> bool:
         return any(sign in word for sign in _RULE_SIGNS)
     if flag.metavar == "HOST":
         return re.fullmatch(_HOST, word) is not None
-    from turncheck.settings.options import options  # only for a word in doubt
+    from turncheck.settings.declared import options  # only for a word in doubt
 
     read: Any = flag.type or options()[flag.dest.replace("_", "-")].parse
     try:

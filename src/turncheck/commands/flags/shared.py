@@ -271,7 +271,7 @@ def add_setting(group: argparse._ArgumentGroup | argparse.ArgumentParser, name: 
 
     ``project`` is one folder here: only ``run`` takes several, with a flag of its own.
     """
-    from turncheck.settings.options import default_of
+    from turncheck.settings.declared import default_of
 
     names = [*([SHORT_FORMS[name]] if name in SHORT_FORMS else []), f"--{name}"]
     default = default_of(name)

@@ -8,8 +8,8 @@ from msgspec import Struct
 
 from turncheck.messages.phrasing import count
 from turncheck.report.model import Batch, Skipped
-from turncheck.run.reading import skipped_without_nlu, with_tests
 from turncheck.run.repeats import repeating
+from turncheck.run.skipping import skipped_without_nlu, with_tests
 
 if TYPE_CHECKING:
     from turncheck.run.under_way import RunInProgress

@@ -10,8 +10,8 @@ from msgspec import Struct
 
 from turncheck.dialogue.events import ActionExecuted, SlotSet, UserUttered
 from turncheck.evaluations.nlu.scores import score_pairs
+from turncheck.report.entities import NO_ENTITY, Tokens, token_labels
 from turncheck.report.model import Confusion, EntitySpan, PolicyEntities
-from turncheck.report.understanding import NO_ENTITY, Tokens, token_labels
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

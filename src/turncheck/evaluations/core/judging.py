@@ -39,8 +39,8 @@ if TYPE_CHECKING:
 
     from turncheck.dialogue.tracker import Tracker
     from turncheck.project.nlu_data import Example
-    from turncheck.report.understanding import Tokens
-    from turncheck.validation.names import Learnable
+    from turncheck.report.entities import Tokens
+    from turncheck.validation.learnable import Learnable
 
     Tokenize = Callable[[Sequence[str]], Sequence[Tokens]]
     """Texts → the borders of the words of each."""

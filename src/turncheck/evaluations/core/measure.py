@@ -14,8 +14,8 @@ from turncheck.messages.phrasing import at_paths, count
 from turncheck.project.model import Story, UserStep
 from turncheck.project.story_sentences import with_story_sentences
 from turncheck.report.model import Core, Skipped
-from turncheck.run.reading import has_text, skipped_elsewhere, skipped_without_nlu, unreadable, with_tests
-from turncheck.validation.names import learnable
+from turncheck.run.skipping import has_text, skipped_elsewhere, skipped_without_nlu, unreadable, with_tests
+from turncheck.validation.learnable import learnable
 
 if TYPE_CHECKING:
     from turncheck.run.under_way import RunInProgress

@@ -18,15 +18,9 @@ from turncheck.project.e2e.reader import REPEATED, UNKNOWN
 from turncheck.report.model import EndToEnd, Skipped
 from turncheck.run.assistant import action_server, where_actions_are
 from turncheck.run.evaluated_project import slot_order_of
-from turncheck.run.reading import (
-    CASES_BELOW,
-    has_text,
-    skipped_by_fault,
-    skipped_elsewhere,
-    skipped_without_nlu,
-    with_tests,
-)
+from turncheck.run.reading import CASES_BELOW
 from turncheck.run.repeats import compares_turns, engine_of_base, rules_of, section_of_base, worth_of
+from turncheck.run.skipping import has_text, skipped_by_fault, skipped_elsewhere, skipped_without_nlu, with_tests
 from turncheck.validation.case_names import check_cases, check_stubs
 
 if TYPE_CHECKING:

@@ -15,8 +15,8 @@ from turncheck.messages.errors import UserError
 from turncheck.messages.finding import Location
 from turncheck.project.nlu_data import whitespace_words, word_borders
 from turncheck.report import model
+from turncheck.report.entities import NO_ENTITY, found_by, read_tokens, to_find, token_labels, write_tokens
 from turncheck.report.part import Count, Figure
-from turncheck.report.understanding import NO_ENTITY, found_by, read_tokens, to_find, token_labels, write_tokens
 
 # The shapes of the JSON files of ``rasa test``, with which the files are compared when they are read.
 #

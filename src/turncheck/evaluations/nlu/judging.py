@@ -37,7 +37,7 @@ from turncheck.messages.phrasing import count
 from turncheck.project.config import DUCKLING_DIMENSIONS
 from turncheck.project.rasa_components import pipeline_of
 from turncheck.report import model
-from turncheck.report.understanding import CoveredIntents, found_by, of_dimension
+from turncheck.report.entities import found_by, of_dimension
 from turncheck.work.workplace import INLINE, Executor
 
 if TYPE_CHECKING:
@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from turncheck.project.model import Component, Config, Project
     from turncheck.project.nlu_data import Example, NluData
     from turncheck.report.trust import ConfidenceMap
+    from turncheck.report.understanding import CoveredIntents
 
     Repeat = Callable[[Sequence[Example], Answers, Callable[[Sequence[int]], Sequence[Parse]]], Repetition]
 

@@ -20,8 +20,8 @@ from turncheck.process.cache import MOST_BYTES, Cache
 from turncheck.process.packed import gunzip
 from turncheck.process.screen import Console, duration
 from turncheck.report.model import Nlu, Skipped
-from turncheck.run.reading import in_vain, skipped_without_nlu, unreadable
 from turncheck.run.repeats import repeating
+from turncheck.run.skipping import in_vain, skipped_without_nlu, unreadable
 from turncheck.work.workplace import INLINE, Executor
 
 if TYPE_CHECKING:

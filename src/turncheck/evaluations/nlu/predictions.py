@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from turncheck.evaluations.nlu.scores import before_fallback, judged_selector
 from turncheck.report import model
-from turncheck.report.understanding import Tokens, words_of, write_tokens
+from turncheck.report.entities import Tokens, words_of, write_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -12,8 +12,9 @@ from msgspec import Struct
 from turncheck.evaluations.nlu.scores import PRETRAINED_EXTRACTORS
 from turncheck.messages.phrasing import count
 from turncheck.project.batch.model import KINDS, KnownNames
+from turncheck.report.entities import found_by, overlapping
 from turncheck.report.model import ConfusedPair, EntityScores, Insights, IntentHarm, NluPrediction
-from turncheck.report.understanding import CoveredIntents, CoveredKind, found_by, overlapping
+from turncheck.report.understanding import CoveredIntents, CoveredKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Container, Mapping, Sequence

@@ -14,7 +14,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from turncheck.report import model
-from turncheck.report.understanding import NO_ENTITY, Tokens, calibration_bin, found_by, label_of, to_find, token_labels
+from turncheck.report.entities import NO_ENTITY, Tokens, found_by, label_of, to_find, token_labels
+from turncheck.report.understanding import calibration_bin
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -11,8 +11,8 @@ from turncheck.evaluations.nlu.judging import why_not_testable
 from turncheck.evaluations.nlu.measure import KeptAnswers
 from turncheck.messages.errors import IncompleteError
 from turncheck.messages.phrasing import at_paths
-from turncheck.report.model import Robustness, Skipped
-from turncheck.run.reading import unreadable
+from turncheck.report.model import Skipped
+from turncheck.run.skipping import unreadable
 from turncheck.work.workplace import INLINE, Executor
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from turncheck.process.cache import Cache
     from turncheck.project.model import Project
     from turncheck.project.nlu_data import NluData
+    from turncheck.report.model import Robustness
     from turncheck.run.under_way import RunInProgress
     from turncheck.settings.options import Settings
 

@@ -17,7 +17,7 @@ from turncheck.evaluations.e2e.case import CaseRun, run_case
 from turncheck.evaluations.nlu.predictions import JudgedSentence
 from turncheck.messages.errors import UserError
 from turncheck.project.model import CheckpointStep, Project, Story, UserStep
-from turncheck.validation.names import learnable
+from turncheck.validation.learnable import learnable
 from turncheck.validation.pipeline import validate
 
 if TYPE_CHECKING:

@@ -32,7 +32,7 @@ from turncheck.project.config import refused
 from turncheck.report.model import Skipped
 from turncheck.report.strength import KILLERS, Fault, MutantGroup, MutantResult, Strength, SuggestedTest
 from turncheck.run.assistant import action_server, where_actions_are
-from turncheck.run.reading import unreadable
+from turncheck.run.skipping import unreadable
 from turncheck.work.workplace import INLINE, Executor
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from turncheck.project.config import smallest_max_history
 from turncheck.project.quarantine import never_flaky, unknown_tests
 from turncheck.report.model import EndToEnd, FindingCounts, Validation
-from turncheck.run.reading import is_asked, not_asked
 from turncheck.run.repeats import answers_never_vary
+from turncheck.run.skipping import is_asked, not_asked
 from turncheck.validation.identity import identified
 from turncheck.validation.pipeline import validate
 from turncheck.validation.suppressions import suppress

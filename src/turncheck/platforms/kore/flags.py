@@ -83,7 +83,7 @@ def add_parsers(subparsers: argparse._SubParsersAction[Any], words: str) -> None
 
 def _add(kinds: Any, name: str, words: str, task: str | Callable[[argparse.Namespace], str], *fields: str) -> Parser:
     """Add a command; ``task``: the function of :mod:`.commands` that does it, which gets the ``fields``."""
-    from turncheck.settings.options import options  # not for the commands beside this one
+    from turncheck.settings.declared import options  # not for the commands beside this one
 
     parser: Parser = kinds.add_parser(name, help=words, description=f"{words[0].upper()}{words[1:]}.")
     group = parser.add_argument_group("the assistant on the platform")

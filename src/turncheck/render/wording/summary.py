@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Final
 
 from turncheck.comparison import failed_tests
 from turncheck.comparison.changes import CaseChange, ChangedCases, number_of
-from turncheck.comparison.compare import is_less_understood
 from turncheck.comparison.consistent_tests import consistency_of
 from turncheck.comparison.failures import BadFinding
+from turncheck.comparison.fallbacks import is_less_understood
 from turncheck.comparison.tally import Tally, faults_of, tallies
 from turncheck.comparison.training_changes import dropped_intents, is_likely_misparsed, noise_of, sentences_of
 from turncheck.evaluations.kind import OF_ONE, REPEATED, repeats_of

@@ -22,8 +22,8 @@ from turncheck.report.codec import MAX_BYTES
 from turncheck.report.evaluations import Evaluation  # noqa: TC001 - msgspec reads it
 from turncheck.report.model import EngineInfo, Source, Tool  # noqa: TC001 - msgspec reads them
 from turncheck.report.part import Part
+from turncheck.settings.declared import options
 from turncheck.settings.gates import GATES
-from turncheck.settings.options import options
 from turncheck.settings.parsers import MOST_SHARDS, WrongWordError, shown
 from turncheck.settings.sources import PATHS, leads_out
 

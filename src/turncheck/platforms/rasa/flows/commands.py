@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from turncheck.messages.finding import Name
 from turncheck.messages.phrasing import suggestion
 from turncheck.validation.findings import found
-from turncheck.validation.names import check_buttons
+from turncheck.validation.payloads import check_buttons
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

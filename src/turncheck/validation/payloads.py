@@ -1,0 +1,99 @@
+"""What Rasa reads from text that begins with a slash: intent, confidence, entities, and a rest that is dropped."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from turncheck.messages.finding import Finding, Location, Name
+from turncheck.messages.phrasing import suggestion
+from turncheck.validation.findings import found
+from turncheck.validation.places import Places
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from turncheck.validation.facts import Facts
+
+
+# What Rasa reads from text that begins with a slash: intent, confidence, entities, and a rest that is dropped.
+_SLOT = re.compile(r"(?<!\{)\{[^\W\d]\w*\}")
+_PAYLOAD = re.compile(r"/(?P<intent>[^{@]+)(?P<confidence>@[0-9.]+)?(?P<entities>\{.+\})?(?P<rest>.*)", re.DOTALL)
+
+
+def check_buttons(facts: Facts) -> Iterator[Finding]:
+    """Payloads of buttons and quick replies."""
+    places = Places(facts.project)
+    for response in facts.domain.responses.values():
+        for number, variation in enumerate(response.variations):
+            for key in ("buttons", "quick_replies"):
+                for position, button in enumerate(variation.content.get(key) or ()):
+                    payload = button.get("payload") if isinstance(button, dict) else None
+                    if isinstance(payload, str) and payload.strip().startswith("/"):
+                        path = ("responses", response.name, number, key, position, "payload")
+                        location = places.of_entry(payload, variation.location, *path)
+                        yield from _payload(facts, response.name, payload.strip(), location)
+
+
+def filled_payload(payload: str) -> str:
+    """Return the payload as Rasa sends it, with 1 for each slot: double braces become single ones."""
+    filled = _SLOT.sub("1", payload)
+    if "{{" not in payload or filled.count("{{") != filled.count("}}"):
+        return payload
+    return filled.replace("{{", "{").replace("}}", "}")
+
+
+class Payload(NamedTuple):
+    """What a message that begins with a slash stands for: an intent and the names of entities."""
+
+    intent: str
+    entities: tuple[str, ...]
+
+
+def payload_of(said: str) -> Payload | None:
+    """Return what a user message stands for; ``None`` if it is text, or a payload that cannot be read."""
+    match = _PAYLOAD.fullmatch(said.strip())
+    if match is None or match["rest"]:
+        return None
+    try:
+        entities = json.loads(match["entities"] or "{}")
+    except (ValueError, RecursionError):
+        return None
+    return Payload(match["intent"].strip(), tuple(entities)) if isinstance(entities, dict) else None
+
+
+def _payload(facts: Facts, response: str, payload: str, location: Location) -> Iterator[Finding]:
+    match = _PAYLOAD.fullmatch(filled_payload(payload))
+    where = f"The payload '{payload}' of a button of '{response}'"
+    entities: Any = {}
+    if match is not None and match["entities"]:
+        try:
+            entities = json.loads(match["entities"])
+        except (ValueError, RecursionError):
+            entities = None
+    if match is None or match["rest"] or not isinstance(entities, dict):
+        yield found("button-payload-invalid", f"{where} cannot be read.", location)
+        return
+    left = _SLOT.search(match["entities"] or "")
+    if left is not None:
+        advice = "Double the braces of the JSON: '/intent{{…}}'."
+        yield found("button-payload-invalid", f"{where} is said with '{left[0]}' as is.", location, advice)
+    intent = match["intent"].strip()
+    if intent.partition("/")[0] not in facts.intents:
+        yield found(
+            "button-intent-undefined",
+            f"{where} names the intent '{intent}', which the domain does not list.",
+            location,
+            suggestion(intent, facts.intents),
+            names=(Name("payload", payload), Name("intent", intent.partition("/")[0])),
+        )
+    for name in entities:
+        if name not in facts.domain.entities:
+            yield found(
+                "button-entity-undefined",
+                f"{where} names the entity '{name}', which the domain does not list.",
+                location,
+                suggestion(name, facts.entities),
+                names=(Name("payload", payload), Name("entity", name)),
+            )
