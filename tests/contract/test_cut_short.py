@@ -176,8 +176,13 @@ def interrupted(
     [
         (NLU, "order five", {**NOTHING, "nlu": EVERYTHING["nlu"][:3]}, "Not run: 1 of 4 sentences"),
         (CORE, "third", {**NOTHING, "core": EVERYTHING["core"][:2]}, "Not run: 1 of 3 stories"),
-        (E2E, "order please", {**NOTHING, "e2e": [("greet", "passed"), ("order", "skipped")]}, "order - interrupted"),
-        (BOTH, "third", NOTHING, "Not run: core: interrupted\nNot run: nlu: interrupted"),
+        (
+            E2E,
+            "order please",
+            {**NOTHING, "e2e": [("greet", "passed"), ("order", "skipped")]},
+            "1 end-to-end case skipped: interrupted",
+        ),
+        (BOTH, "third", NOTHING, "Not run: core and nlu: interrupted"),
         (BOTH, "hello", {**EVERYTHING, "nlu": None, "e2e": None}, "Not run: 1 of 4 sentences"),
         (("run",), "third", {**NOTHING, "nlu": EVERYTHING["nlu"]}, "Not run: validate, core and e2e: "),
     ],

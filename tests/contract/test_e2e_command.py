@@ -135,7 +135,7 @@ def test_without_a_server_cases_that_need_an_action_are_skipped_with_the_reason(
     assert run_command_line(["test", "e2e", "--quiet"]) == 0
     shown = capsys.readouterr().out
     assert "tests/e2e_test_cases.yml .ss [100%]" in shown
-    golden(shown, only="tests/e2e_test_cases.yml:9::orders")
+    golden(shown, only="skipped: ")
     assert " 1 passed, 2 skipped in " in shown
 
 
@@ -151,7 +151,7 @@ def test_with_a_started_server_they_pass(project: Path, capsys: pytest.CaptureFi
     assert run_command_line(arguments) == 0
     shown = capsys.readouterr().out
     assert "3 of 3 end-to-end cases passed" in shown
-    assert "bot_uttered                      100% (1 of 1)" in shown
+    assert any(row.split() == ["bot_uttered", "1", "0", "0"] for row in shown.splitlines())
     results = yaml.safe_load((project / "results.yml").read_text())["test_results"]
     assert [entry["pass_status"] for entry in results] == [True, True, True]
     e2e = json.loads((project / "report.json").read_text())["e2e"]
@@ -169,8 +169,8 @@ def test_a_server_that_dies_is_an_error_of_the_cases_that_need_it(
     assert run_command_line(["test", "e2e", "--quiet", "--workers", "1", *arguments]) == 1
     shown = capsys.readouterr()
     assert "tests/e2e_test_cases.yml .EE [100%]" in shown.out
-    golden(shown.out, only="tests/e2e_test_cases.yml:9::orders")
-    assert " 1 passed, 2 errors in " in shown.out
+    golden(shown.out, only="end-to-end case orders")
+    assert "1 of 3 end-to-end cases passed" in shown.out
     golden(shown.err)
 
 
@@ -195,7 +195,7 @@ def test_an_interrupt_ends_it_at_once_with_what_was_finished(
         process.send_signal(number)
         rest, _ = process.communicate(timeout=60)
     assert process.returncode == 130
-    assert " 1 passed, 2 skipped in " in rest
+    assert "2 end-to-end cases skipped: " in rest
     entries = yaml.safe_load((project / "r.yml").read_text())["test_results"]
     assert [entry["pass_status"] for entry in entries] == [True, False, False]
     with socket.socket() as probe:
@@ -209,7 +209,7 @@ def test_a_failed_case_ends_with_1_and_shows_its_difference(project: Path, capsy
     assert run_command_line(["test", "e2e", f"{path}::greets"]) == 1
     shown = capsys.readouterr().out
     assert "- bot: Hello\n?       ^\n+ bot: Hallo\n" in shown
-    assert "FAILED tests/e2e_test_cases.yml:8::greets - bot: Hallo" in shown
+    assert "tests/e2e_test_cases.yml:8:9: end-to-end case greets: " in shown
 
 
 @pytest.mark.usefixtures("project")

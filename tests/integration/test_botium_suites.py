@@ -115,7 +115,7 @@ def test_the_command_writes_results_in_rasas_format(bot: Path) -> None:
     done = turncheck("test", "e2e", "--project", ".", "--e2e-results", "out.yml", "--no-cache", cwd=bot)
 
     assert done.returncode == 1, done.stderr
-    assert "1 failed, 4 passed, 2 skipped" in done.stdout
+    assert "4 of 5 end-to-end cases passed" in done.stdout
     assert "FAILED spec/convo/wrong.convo.txt:7::wrong" in done.stdout
 
 

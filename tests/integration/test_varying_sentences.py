@@ -584,7 +584,7 @@ def test_alone_each_is_asked_as_often_as_repeat_says(kind: str, monkeypatch: pyt
     assert 0 < flaky.passed < 4
     assert flaky.passed == sum(flaky.runs)
     said = capsys.readouterr().out
-    assert f"flaky: passed {flaky.passed} of 4 times" in said
+    assert f": passed {flaky.passed} of 4 times" in said
     assert "passed 0 of 4 times" in said
     right = {text: one.correct if kind == "nlu" else one.passed for text, one in results_of(kind).items()}
     assert right == {text: one.passed == 4 for text, one in found.items()}

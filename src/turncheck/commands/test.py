@@ -3,7 +3,6 @@ models or pipelines compared."""
 
 from __future__ import annotations
 
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -14,7 +13,6 @@ from turncheck.commands.flags.engine import add_engine_flags
 from turncheck.commands.flags.shared import add_verbosity, screen_of
 from turncheck.commands.nlu import evaluate_nlu, print_nlu, write_test_files
 from turncheck.messages.errors import EXIT_FAILED, IncompleteError, UserError
-from turncheck.messages.plain_text import plain
 from turncheck.settings.bounds import capped_workers
 
 if TYPE_CHECKING:
@@ -159,9 +157,7 @@ def run_bare_test(
         UserError: the cause, after everything that was finished is written.
         KeyboardInterrupt: somebody interrupted it; what was finished is written.
     """
-    from msgspec import structs
-
-    from turncheck.publishing.files import terminal_results, write_report
+    from turncheck.publishing.files import write_report
     from turncheck.run.folders import ensure_apart_from_project
     from turncheck.run.partial import end_with
     from turncheck.run.quarantined import with_quarantine
@@ -171,13 +167,11 @@ def run_bare_test(
     held = with_quarantine(report, core.project, screen)
     report = held.report
     write_core_files(report, core_output, screen)
-    sys.stdout.write(plain(terminal_results(report, str(core.project))))
     if stopped is None:
         report, stopped = _with_nlu(report, nlu, nlu_output._replace(json=None), screen)
     else:
         report = _without_nlu(report, stopped)
-        not_run = structs.replace(report, core=None, coverage={}, skipped=report.skipped[-1:])
-        sys.stdout.write(plain(terminal_results(not_run, str(core.project))))
+    print_nlu(report, core.project)
     if nlu_output.json is not None:
         write_report(nlu_output.json, report)
     if stopped is not None:
@@ -201,7 +195,6 @@ def _with_nlu(
     if not isinstance(report.quarantine, UnsetType):
         nlu = with_results(nlu, report.quarantine)
     write_test_files(nlu, output, screen)
-    print_nlu(nlu, options.project)
     joined = structs.replace(
         nlu, engine=_of_both(report.engine, nlu.engine), core=report.core, coverage=report.coverage, seed=report.seed
     )

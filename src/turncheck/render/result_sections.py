@@ -19,8 +19,10 @@ from turncheck.report.entities import overlapping
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from turncheck.messages.finding import Location
     from turncheck.render.spans import Line
-    from turncheck.report.model import Attempt, EndToEnd, KindCoverage, MutantGroup, Nlu, NoiseGroup, Report, Spread
+    from turncheck.report.model import Core, EndToEnd, KindCoverage, MutantGroup, Nlu, NoiseGroup, Report, Spread
+    from turncheck.report.repeats import Attempt
 
 _MEASURES: Final = ("accuracy", "precision", "recall", "f1")
 _LONGEST_NAME: Final = 80
@@ -33,7 +35,9 @@ def result_sections(report: Report) -> tuple[NeutralSection, ...]:
     nlu, strength, robustness = report.nlu, report.strength, report.robustness
     sections = [
         _scores(report),
+        *([_counted_once(report.core)] if report.core else ()),
         *(_of_sentences(nlu) if nlu else ()),
+        _varying(report),
         *([_assertions(report.e2e)] if report.e2e else ()),
         _not_reached(report),
         _unexpected(report),
@@ -71,13 +75,20 @@ def _scores(report: Report) -> NeutralSection:
     return _table(f"Scores{of}", ("accuracy", "precision", "recall", "F1"), rows)
 
 
+def _counted_once(core: Core) -> NeutralSection:
+    """The stories that are the same as others to every policy: scores count them once, as Rasa's do."""
+    copies = [story for story in core.stories if story.duplicate]
+    entries = [Entry(line(Code(story.name)), at(story.location)) for story in copies]
+    return _list(f"Identical to others for every policy, and counted once in the scores ({len(copies)})", entries)
+
+
 def _rows_of_sentences(nlu: Nlu) -> Iterator[Row]:
     if nlu.intents:
         yield from _score_rows(line("Intents"), _figures(nlu.intents), nlu.intents.folds)
     for name, entities in nlu.entities.items():
         head = line("Entities by ", Code(name, _LONGEST_NAME))
         if entities.says_nothing:
-            yield Row((line(head, f": not scored, {NOTHING_TO_FIND}"), *[()] * len(_MEASURES)))
+            yield Row((line(head, f": not scored: {NOTHING_TO_FIND}"), *[()] * len(_MEASURES)))
             continue
         yield from _score_rows(line(head, ", by token"), _figures(entities), entities.folds)
         if entities.spans is not None:
@@ -105,7 +116,7 @@ def _score_row(head: Line, figures: Mapping[str, float | None]) -> Row:
     return Row((head, *(line("" if value is None else figure(value, "score")) for value in values)))
 
 
-# Sentences: what the fallback does, labels that may be wrong, entities that overlap, answers that vary.
+# Sentences: what the fallback does, labels that may be wrong, entities that overlap.
 
 
 def _of_sentences(nlu: Nlu) -> Iterator[NeutralSection]:
@@ -125,7 +136,6 @@ def _of_sentences(nlu: Nlu) -> Iterator[NeutralSection]:
         ],
     )
     yield _list(f"Entities that overlap ({len(nlu.insights.overlapping)})", list(_overlapping(nlu)))
-    yield _varying(nlu)
 
 
 def _after_fallback(nlu: Nlu) -> Iterator[Entry]:
@@ -165,32 +175,36 @@ def _overlapping(nlu: Nlu) -> Iterator[Entry]:
         yield Entry(line(Said(prediction.text), ": ", listed(found)), at(prediction.location))
 
 
-def _share(attempts: Attempt) -> str:
-    return f"{attempts.passed} of {attempts.of} times"
-
-
-def _varying(nlu: Nlu) -> NeutralSection:
-    """The sentences that were asked a number of times and were not right each time."""
-    asked = [(one, one.attempts) for one in nlu.predictions if not isinstance(one.attempts, UnsetType)]
-    failing = [
-        Entry(
-            line(
-                "flaky: " if attempts.passed else "",
-                Said(one.text),
-                f": right {attempts.passed} of {attempts.of} times",
-            ),
-            at(one.location),
-        )
-        for one, attempts in asked
-        if attempts.passed < attempts.of
-    ]
-    return _list(f"Not right each time ({len(failing)} of {count(len(asked), 'sentence')})", failing)
-
-
-# Tests: which assertions were met, and what no test reaches.
+# Tests that were run a number of times, which assertions were met, and what no test reaches.
 
 _PLACED_STEPS: Final = frozenset({"bot", "utter", "slot_was_set", "slot_was_not_set"})
 """Kinds of steps that are also the bot's turns: only without a place are they assertions."""
+
+
+def _varying(report: Report) -> NeutralSection:
+    """The sentences and tests that were run a number of times and did not pass each time."""
+    asked = [(name, location, attempts) for name, location, attempts in _attempts(report) if attempts is not None]
+    failing = [
+        Entry(
+            line("flaky: " if runs.passed else "", Said(name), f": passed {runs.passed} of {runs.of} times"), at(where)
+        )
+        for name, where, runs in asked
+        if runs.passed < runs.of
+    ]
+    return _list(f"Not passed each time ({len(failing)} of {len(asked):,})", failing)
+
+
+def _attempts(report: Report) -> Iterator[tuple[str, Location, Attempt | None]]:
+    for sentence in report.nlu.predictions if report.nlu else ():
+        yield sentence.text, sentence.location, _unless_unset(sentence.attempts)
+    for case in report.e2e.cases if report.e2e else ():
+        yield case.name, case.location, case.attempts
+    for utterance in report.batch.cases if report.batch else ():
+        yield utterance.text, utterance.location, _unless_unset(utterance.attempts)
+
+
+def _unless_unset(attempts: Attempt | UnsetType) -> Attempt | None:
+    return None if isinstance(attempts, UnsetType) else attempts
 
 
 def _assertions(cases: EndToEnd) -> NeutralSection:

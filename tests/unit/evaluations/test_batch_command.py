@@ -85,8 +85,8 @@ def test_it_ends_with_0_where_all_pass_and_with_1_where_one_fails(
     assert report.batch.kinds["dialog"].total == 3
     assert run(write(tmp_path / "b.json", RIGHT, WRONG, CITY), "--project", project) == 1
     out = capsys.readouterr().out
-    assert "FP '=buy me this': expected Book, got order_tea" in out
-    assert "1 failed, 2 passed" in out
+    assert "batch case '=buy me this': expected Book, got order_tea" in out
+    assert "2 of 3 batch cases passed" in out
 
 
 def test_the_results_are_written_in_the_platforms_layout_safe_for_spreadsheets(project: Path, tmp_path: Path) -> None:
