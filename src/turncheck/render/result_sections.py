@@ -194,6 +194,10 @@ def _varying(report: Report) -> NeutralSection:
     return _list(f"Not passed each time ({len(failing)} of {len(asked):,})", failing)
 
 
+def _times(attempts: Attempt) -> str:
+    return f"passed {attempts.passed} of {attempts.of} times"
+
+
 def _attempts(report: Report) -> Iterator[tuple[str, Location, Attempt | None]]:
     for sentence in report.nlu.predictions if report.nlu else ():
         yield sentence.text, sentence.location, _unless_unset(sentence.attempts)

@@ -36,7 +36,7 @@ PARSERS: Final = {
     "ci/gitlab/host.py": "what GitLab's API answers: the scope that a token lacks is only named in words",
     "cli.py": "the system's own message: an ImportError says in no other way that memory was lacking",
     "commands/flags/parser.py": "argparse's own messages, which it hands on as text alone",
-    "commands/parse.py": "a message of a channel is a mapping, not a sentence",
+    "commands/shell.py": "a message of a channel is a mapping, not a sentence",
     "comparison/recognised_by_words.py": "findings of earlier versions, which do not say what they are about",
     "platforms/kore/engine/client.py": "what Kore.ai's platform answers: it has no other sign of these refusals",
     "engines/rasa_server/client.py": "msgspec's message names the place in the answer, which is told from its top",
