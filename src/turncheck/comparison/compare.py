@@ -222,13 +222,8 @@ def _compare(head: Report, base: Report, used: model.BaselineUsed) -> model.Comp
     with_blocks = renamed_on_both(seen_base, seen, renamed)
     items = explanations.relocated_to_first_change(explanations.changed_items(seen_base, seen, with_blocks), base, head)
     items = reached_by_proof(items, head, base)
-    end_to_end = matching.match_tests(end_to_end_cases(base, all_there=True), end_to_end_cases(head, all_there=True))
     batch = matching.match_sentences(batch_cases(base), batch_cases(head))
-    tests: dict[Evaluation, matching.Matched] = {
-        "core": matching.still_there(_matched_stories(base, head), head, "core"),
-        "e2e": matching.still_there(end_to_end, head, "e2e"),
-        "batch": matching.still_there(batch, head, "batch"),
-    }
+    tests = _matched_tests(base, head, batch)
     removed = changed_parts.removed_items(seen_base, seen, with_blocks)
     difference = explanations.training_difference(base, head)
     explainer = explanations.Explainer(difference, head.nlu)
@@ -248,11 +243,10 @@ def _compare(head: Report, base: Report, used: model.BaselineUsed) -> model.Comp
     suppressions = changed_parts.new_suppressions(base, head, renamed)
     lost_sentences = "nlu" not in here.parts
     cut = cut_intents(seen_base, seen, renamed) if lost_sentences else ()
-    metrics = _no_gain_from_gone(metric_deltas(base, head, intents, tests, items), cut)
-    metrics = _no_worse_by_the_end(_no_worse_by_parts(metrics, new_findings), head)
-    metrics = _as_far_as_shown(metrics, on_base, here)
     is_configured = {"config", "pipeline"}.isdisjoint(on_base.parts | here.parts)
     components = changed_parts.changed_components(base, head) if is_configured else ()
+    metrics = _no_gain_from_gone(metric_deltas(base, head, intents, tests, items), cut)
+    metrics = _as_far_as_shown(_judged_by_the_change(metrics, new_findings, head), on_base, here)
     if not any(component.kind == "pipeline" for component in components):
         metrics = without_shifts(base, head, paired_predictions(base, head), metrics)
     compared = model.Comparison(
@@ -302,6 +296,24 @@ def _compare(head: Report, base: Report, used: model.BaselineUsed) -> model.Comp
         many_losses=many_losses(head),
     )
     return with_causes(compared, head, base)
+
+
+def _matched_tests(base: Report, head: Report, batch: matching.Matched) -> dict[Evaluation, matching.Matched]:
+    """Match the tests of both sides; utterances, ``batch``, are matched as sentences are."""
+    end_to_end = matching.match_tests(end_to_end_cases(base, all_there=True), end_to_end_cases(head, all_there=True))
+    matched: dict[Evaluation, matching.Matched] = {
+        "core": _matched_stories(base, head),
+        "e2e": end_to_end,
+        "batch": batch,
+    }
+    return {evaluation: matching.still_there(found, head, evaluation) for evaluation, found in matched.items()}
+
+
+def _judged_by_the_change(
+    metrics: tuple[MetricDelta, ...], new: Sequence[FindingChange], head: Report
+) -> tuple[MetricDelta, ...]:
+    """Return the figures; what another number of files or an end before the end does is not worse."""
+    return _no_worse_by_the_end(_no_worse_by_parts(metrics, new), head)
 
 
 def _no_worse_by_parts(metrics: tuple[MetricDelta, ...], new: Sequence[FindingChange]) -> tuple[MetricDelta, ...]:

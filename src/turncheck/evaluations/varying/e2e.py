@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
-from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from msgspec import UnsetType, structs
@@ -157,33 +156,14 @@ def evaluate_repeatedly(
     own = [(units[index], cases[index], known) for index, known in answers_here(answers, units, StoredRuns).items()]
     tests = [_test(number, *one) for number, one in enumerate(own)]
 
-    def find_base(judged: Sequence[RepeatedTest[CaseOutcome]]) -> float:
-        there = base()
-        results = [(test.judged or [test.answers[0].answer])[0].result for test in judged]
-        for test, found in zip(judged, base_runs(results, there, [case.name for case in cases]), strict=True):
-            test.base = found
-        return typical_rate(_runs_of(case).runs for case in (there.cases if there is not None else ()))
-
-    def on(asked: ConversationEngine, number: int, attempt: int) -> Run[CaseOutcome]:
-        try:
-            outcome = run_case(asked, own[number][1], run, attempt)
-        except TransientError:
-            outcome = run_case(asked, own[number][1], run, attempt, again=True)
-        return _run(outcome)
-
-    def by(asked: ConversationEngine) -> AskFunction[CaseOutcome]:
-        return partial(on, asked)
-
-    def here(number: int, attempt: int) -> Run[CaseOutcome]:
-        if engine is None:
-            raise ValueError("a case has to be run, and there is no engine")
-        return on(engine, number, attempt)
+    def by(asked: ConversationEngine | None) -> AskFunction[CaseOutcome]:
+        return lambda number, attempt: _run_once(asked, own[number][1], run, attempt)
 
     rounds = Rounds(
         tests,
         rules,
-        here,
-        find_base,
+        by(engine),
+        lambda judged: _find_base(judged, base(), [case.name for case in cases]),
         run.workers,
         on_base=None if on_base is None else on_base.then(by),
         share=share,
@@ -199,9 +179,8 @@ def evaluate_repeatedly(
     why = rounds.why_no_more
     is_over = rounds.stopped is None
     outcomes = [_outcome(case, test, why, is_over=is_over) for (_, case, _), test in zip(own, tests, strict=True)]
-    for (unit, _, known), test in zip(own, tests, strict=True):
-        if known is None and (is_over or test.verdict is not None):
-            answers.keep(unit, test.written(lambda one: replace(one.answer, seconds=one.seconds), why))
+    made = [(unit, test) for (unit, _, known), test in zip(own, tests, strict=True) if known is None]
+    _keep(answers, [(unit, test) for unit, test in made if is_over or test.verdict is not None], why)
     _tell(outcomes, timed, ended)
     remarks = (INTERRUPTED,) if rounds.interrupt is not None else ()
     section = structs.replace(section_of(outcomes, (*rounds.remarks, *remarks)), repeats=rounds.how)
@@ -209,6 +188,34 @@ def evaluate_repeatedly(
     if len(own) < len(cases):
         raise DelegatedError
     return section
+
+
+def _run_once(asked: ConversationEngine | None, case: E2ECase, run: CaseRun, attempt: int) -> Run[CaseOutcome]:
+    """Run a case, and once more if what kept it from its end may have passed.
+
+    Raises:
+        ValueError: nothing holds conversations here.
+    """
+    if asked is None:
+        raise ValueError("a case has to be run, and there is no engine")
+    try:
+        return _run(run_case(asked, case, run, attempt))
+    except TransientError:
+        return _run(run_case(asked, case, run, attempt, again=True))
+
+
+def _find_base(judged: Sequence[RepeatedTest[CaseOutcome]], there: EndToEnd | None, names: Sequence[str]) -> float:
+    """Give each case its runs on the base, and return the rate that is usual there."""
+    results = [(test.judged or [test.answers[0].answer])[0].result for test in judged]
+    for test, found in zip(judged, base_runs(results, there, names), strict=True):
+        test.base = found
+    return typical_rate(_runs_of(case).runs for case in (there.cases if there is not None else ()))
+
+
+def _keep(answers: Answers, made: Iterable[tuple[str, RepeatedTest[CaseOutcome]]], why: str) -> None:
+    """Keep the runs that were made here."""
+    for unit, test in made:
+        answers.keep(unit, test.written(lambda one: replace(one.answer, seconds=one.seconds), why))
 
 
 def _tell(
