@@ -405,9 +405,7 @@ def test_a_run_that_was_cancelled_there_is_called_so(
     (suite,) = batch_of(folder).suites
     assert (suite.outcome, suite.not_evaluated) == ("cancelled", len(CASES))
     printed = capsys.readouterr().out
-    golden(printed, only="batch cases passed")
-    assert printed.count("no case was evaluated: the platform's run") == 1
-    assert "smoke.json:" not in printed
+    golden(printed, only="cancelled")
 
 
 def test_a_suite_that_is_named_needs_no_assistant_here(kore: FakeKore, folder: Path) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from golden_texts import Golden
+from printed import tests_passed
 
 from turncheck import pytest_plugin
 from turncheck.cli import run_command_line
@@ -62,9 +63,9 @@ def test_a_case_in_quarantine_fails_no_test_run(bot: Path, capsys: pytest.Captur
     capsys.readouterr()
     assert run_command_line(["test", "e2e", "--json", "report.json"]) == 0
     said = capsys.readouterr().out
-    assert "1 of 2 end-to-end cases passed" in said
+    assert tests_passed(said) == {"End-to-end cases": "1/2"}
     assert "Failing tests" not in said
-    assert "end-to-end case sells, in quarantine until" in said
+    assert "end-to-end case sells, in quarantine" in said
     kept = json.loads((bot / "report.json").read_text())["quarantine"]["tests"]
     assert [one["case"] for one in kept] == ["sells", "wrong", "what"]
 
@@ -74,9 +75,9 @@ def test_a_story_in_quarantine_fails_no_test_run(bot: Path, capsys: pytest.Captu
     assert run_command_line(core) == 1
     quarantine(bot, "wrong", "what")
     assert run_command_line(core) == 0
-    assert "story wrong, in quarantine until" in capsys.readouterr().out
+    assert "story wrong, in quarantine" in capsys.readouterr().out
     assert run_command_line(["test", "nlu", "--nlu", "tests/test_nlu.yml"]) == 0
-    assert "sentence what, in quarantine until" in capsys.readouterr().out
+    assert "sentence what, in quarantine" in capsys.readouterr().out
 
 
 def test_an_utterance_in_quarantine_fails_no_test_run(bot: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -85,7 +86,7 @@ def test_an_utterance_in_quarantine_fails_no_test_run(bot: Path, capsys: pytest.
     assert run_command_line(batch) == 1
     quarantine(bot, "a pizza")
     assert run_command_line(batch) == 0
-    assert "batch case 'a pizza', in quarantine until" in capsys.readouterr().out
+    assert "batch case 'a pizza', in quarantine" in capsys.readouterr().out
     quarantine(bot, "hello", "a pizza")
     assert run_command_line(batch) == 1
 

@@ -84,8 +84,8 @@ nlu: [{intent: bye, examples: "- HELLO"}]
 }
 COMMANDS = {
     "parse": (("parse", "HELLO"), "bye 1.00"),
-    "core": (("test", "core", "--e2e", "--no-plot"), "1 of 1 story passed"),
-    "e2e": (("test", "e2e"), "1 of 1 end-to-end case passed"),
+    "core": (("test", "core", "--e2e", "--no-plot"), "Stories passed  1/1"),
+    "e2e": (("test", "e2e"), " cases passed  1/1"),
     "shell": (("shell",), "So long"),
     "nlu": (("test", "nlu", "--nlu", "loud.yml", "--no-plot"), "right 1, wrong 0"),
     "nlu in folds": (

@@ -217,4 +217,4 @@ def test_test_core_is_rasas_without_e2e_it_passes_and_with_it_it_fails(
             "test", "core", "--fail-on-prediction-errors", "--no-plot", "--out", "../core", *flags, cwd=folder / "bot"
         )
         assert done.returncode == code, done.stdout
-        assert ("Sentences misunderstood in stories (1)" in done.stdout) == bool(flags)
+        assert ("misunderstood in stories (1)" in done.stdout) == bool(flags)

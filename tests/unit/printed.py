@@ -1,0 +1,8 @@
+"""What a command printed, read again."""
+
+import re
+
+
+def tests_passed(shown: str) -> dict[str, str]:
+    """How many of each kind of test passed: ``{"Stories": "9/10"}``."""
+    return {row[1]: row[2] for row in re.finditer(r"^(.+?) passed +(\d+/\d+)\b", shown, re.MULTILINE)}
