@@ -16,7 +16,7 @@ import pytest
 import yaml
 from action_servers import free_port, rasa_sdk_python
 from golden_texts import Golden
-from printed import tests_passed
+from printed import passed_tests
 from timing import Timing
 
 from turncheck.cli import run_command_line
@@ -151,7 +151,7 @@ def test_with_a_started_server_they_pass(project: Path, capsys: pytest.CaptureFi
     arguments = ["test", "e2e", "-o", "results.yml", "--json", "report.json", *sdk(free_port())]
     assert run_command_line(arguments) == 0
     shown = capsys.readouterr().out
-    assert tests_passed(shown) == {"End-to-end cases": "3/3"}
+    assert passed_tests(shown) == {"End-to-end cases": "3/3"}
     assert any(row.split() == ["bot_uttered", "1", "0", "0"] for row in shown.splitlines())
     results = yaml.safe_load((project / "results.yml").read_text())["test_results"]
     assert [entry["pass_status"] for entry in results] == [True, True, True]
@@ -171,7 +171,7 @@ def test_a_server_that_dies_is_an_error_of_the_cases_that_need_it(
     shown = capsys.readouterr()
     assert "tests/e2e_test_cases.yml .EE [100%]" in shown.out
     golden(shown.out, only="end-to-end case orders")
-    assert tests_passed(shown.out) == {"End-to-end cases": "1/3"}
+    assert passed_tests(shown.out) == {"End-to-end cases": "1/3"}
     golden(shown.err)
 
 
@@ -196,7 +196,7 @@ def test_an_interrupt_ends_it_at_once_with_what_was_finished(
         process.send_signal(number)
         rest, _ = process.communicate(timeout=60)
     assert process.returncode == 130
-    assert tests_passed(rest) == {"End-to-end cases": "1/1"}
+    assert passed_tests(rest) == {"End-to-end cases": "1/1"}
     entries = yaml.safe_load((project / "r.yml").read_text())["test_results"]
     assert [entry["pass_status"] for entry in entries] == [True, False, False]
     with socket.socket() as probe:

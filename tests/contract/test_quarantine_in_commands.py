@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from golden_texts import Golden
-from printed import tests_passed
+from printed import passed_tests
 
 from turncheck import pytest_plugin
 from turncheck.cli import run_command_line
@@ -63,7 +63,7 @@ def test_a_case_in_quarantine_fails_no_test_run(bot: Path, capsys: pytest.Captur
     capsys.readouterr()
     assert run_command_line(["test", "e2e", "--json", "report.json"]) == 0
     said = capsys.readouterr().out
-    assert tests_passed(said) == {"End-to-end cases": "1/2"}
+    assert passed_tests(said) == {"End-to-end cases": "1/2"}
     assert "Failing tests" not in said
     assert "end-to-end case sells, in quarantine" in said
     kept = json.loads((bot / "report.json").read_text())["quarantine"]["tests"]

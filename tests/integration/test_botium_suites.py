@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from in_process import turncheck
-from printed import tests_passed
+from printed import passed_tests
 
 CONFIG = """\
 recipe: default.v1
@@ -116,7 +116,7 @@ def test_the_command_writes_results_in_rasas_format(bot: Path) -> None:
     done = turncheck("test", "e2e", "--project", ".", "--e2e-results", "out.yml", "--no-cache", cwd=bot)
 
     assert done.returncode == 1, done.stderr
-    assert tests_passed(done.stdout) == {"End-to-end cases": "4/5"}
+    assert passed_tests(done.stdout) == {"End-to-end cases": "4/5"}
     assert "FAILED spec/convo/wrong.convo.txt:7::wrong" in done.stdout
 
 

@@ -11,7 +11,7 @@ from unittest.mock import patch
 import certifi
 import pytest
 from golden_texts import Golden
-from printed import tests_passed
+from printed import passed_tests
 from small_project import write_project
 from web_servers import Answer, serving
 
@@ -79,7 +79,7 @@ def test_failed_stories_do_not_fail_the_command_unless_asked_to(
 ) -> None:
     assert run_command_line(["test", "core", "--no-plot"]) == EXIT_OK
     shown = capsys.readouterr().out
-    assert tests_passed(shown) == {"Stories": "2/3"}
+    assert passed_tests(shown) == {"Stories": "2/3"}
     golden(shown, only="Identical")
     assert "tests/test_stories.yml:6:29: story wrong" in shown
     of_file = ["--stories", "tests/test_stories.yml", "--fail-on-prediction-errors"]
@@ -119,7 +119,7 @@ def test_max_stories_limits_the_stories(project: Path, capsys: pytest.CaptureFix
     assert "Not run" not in capsys.readouterr().out
     assert run_command_line(["test", "core", "--no-plot", "-q", "--max-stories", "1", "--json", "one.json"]) == EXIT_OK
     shown = capsys.readouterr().out
-    assert tests_passed(shown)["Stories"].endswith("/1")
+    assert passed_tests(shown)["Stories"].endswith("/1")
     assert "Not run: 2 of 3 stories (--max-stories 1)." in shown
     assert [reached(project / name, "responses") for name in ("all.json", "one.json")] == [
         {"utter_hi", "utter_bye"},
@@ -462,7 +462,7 @@ def test_stories_are_judged_without_understanding_where_nobody_asks_for_it(
 ) -> None:
     (understanding / "data" / "nlu.yml").write_text(UNTRAINABLE)
     assert run_command_line(["test", "core", "--no-plot"]) == 0
-    assert tests_passed(capsys.readouterr().out)["Stories"].endswith("/2")
+    assert passed_tests(capsys.readouterr().out)["Stories"].endswith("/2")
     report = json.loads((understanding / "results" / "TEDPolicy_report.json").read_text())
     assert {label: row["support"] for label, row in report.items() if label.startswith("size")}, (
         "words need no training"

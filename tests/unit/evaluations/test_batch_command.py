@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from golden_texts import Golden
-from printed import tests_passed
+from printed import passed_tests
 
 from turncheck.cli import run_command_line
 from turncheck.report.codec import decode
@@ -87,7 +87,7 @@ def test_it_ends_with_0_where_all_pass_and_with_1_where_one_fails(
     assert run(write(tmp_path / "b.json", RIGHT, WRONG, CITY), "--project", project) == 1
     out = capsys.readouterr().out
     assert "batch case '=buy me this': expected Book, got order_tea" in out
-    assert tests_passed(out) == {"Batch cases": "2/3"}
+    assert passed_tests(out) == {"Batch cases": "2/3"}
 
 
 def test_the_results_are_written_in_the_platforms_layout_safe_for_spreadsheets(project: Path, tmp_path: Path) -> None:
