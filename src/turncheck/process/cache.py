@@ -169,6 +169,10 @@ class RunCache(Cache):
         super().__init__(Path())
         self._entries_here: dict[str, Callable[[], bytes | None]] = {}
 
+    def __reduce__(self) -> tuple[type[RunCache], tuple[()]]:
+        """Begin empty in another process: what is not made yet cannot be sent, and other folds learn other things."""
+        return RunCache, ()
+
     def surroundings(self) -> Mapping[str, str]:
         """Return nothing: code, libraries and machine stay the same until the run ends."""
         return {}

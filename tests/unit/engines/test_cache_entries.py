@@ -7,6 +7,7 @@ import hashlib
 import io
 import json
 import os
+import pickle
 import tarfile
 from collections.abc import Callable
 from pathlib import Path
@@ -217,6 +218,25 @@ def test_an_estimator_is_written_where_it_is_read(monkeypatch: pytest.MonkeyPatc
 
     assert contents == [b"svc"] * reads
     assert len(written) == min(reads, 1)
+
+
+FILLED: dict[str, Callable[[Cache], object]] = {
+    "with an estimator that is not written yet": lambda cache: keep(cache, KEY, "model", estimator),
+    "with a content": lambda cache: cache.put(KEY, "model", b"content"),
+    "empty": lambda cache: None,
+}
+
+
+@pytest.mark.parametrize("filled", FILLED)
+def test_the_cache_of_a_run_can_be_sent_to_a_worker(filled: str) -> None:
+    cache = RunCache()
+    FILLED[filled](cache)
+
+    sent = pickle.loads(pickle.dumps(cache))
+
+    assert sent.get(KEY, "model") is None
+    sent.put(KEY, "model", b"learnt there")
+    assert sent.get(KEY, "model") == b"learnt there"
 
 
 def test_a_cache_in_a_folder_writes_it_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
