@@ -52,3 +52,21 @@ def test_what_was_never_set_is_not_among_the_features_of_set_slots() -> None:
     values = SlotValues(DIALOGUE.slots).with_value("known", True)
     assert dict(values.features_of_set) == {"known": (1.0, 1.0)}
     assert dict(values.reset().features) == {}
+
+
+def test_dialogues_that_set_the_same_slots_share_what_policies_see() -> None:
+    before = SlotValues(DIALOGUE.slots)
+    way = before.with_value("city", "Rome").with_value("known", True)
+    other = before.with_value("known", True).with_value("city", "Rome")
+
+    assert way.features is other.features
+    assert way.features_of_set is other.features_of_set
+
+
+def test_equal_values_of_different_types_stay_apart() -> None:
+    before = SlotValues(DIALOGUE.slots)
+    values = [True, 1, 1.0, "1", ["1"], None]
+
+    kept = [before.with_value("note", value).values["note"] for value in values]
+
+    assert [(type(value), value) for value in kept] == [(type(value), value) for value in values]
