@@ -160,6 +160,18 @@ class SlotValues:
         slot = self.definitions.get(name)
         if slot is None:
             return self
+        if type(value) not in _PLAIN:
+            return self._with_value(slot, value)
+        key = id(self), name, type(value), value
+        known = _AFTER.get(key)
+        if known is None:
+            if len(_AFTER) >= _MOST_REMEMBERED:
+                _AFTER.clear()
+            known = _AFTER[key] = self, self._with_value(slot, value)
+        return known[1]
+
+    def _with_value(self, slot: Slot, value: Any) -> SlotValues:
+        name = slot.name
         return SlotValues(
             self.definitions,
             {**self.values, name: coerce(slot, value)},
@@ -206,6 +218,9 @@ class SlotValues:
 
 
 _INITIAL: dict[int, SlotValues] = {}
+_PLAIN: Final = frozenset({str, bool, int, float, type(None)})
+_AFTER: dict[tuple[int, str, type, Any], tuple[SlotValues, SlotValues]] = {}
+"""The values before and after a slot is set, by the identity of those before: many dialogues set the same."""
 
 
 _NOTHING_SAID = events.UserUttered()

@@ -59,6 +59,7 @@ def test_dialogues_that_set_the_same_slots_share_what_policies_see() -> None:
     way = before.with_value("city", "Rome").with_value("known", True)
     other = before.with_value("known", True).with_value("city", "Rome")
 
+    assert way is before.with_value("city", "Rome").with_value("known", True)
     assert way.features is other.features
     assert way.features_of_set is other.features_of_set
 
@@ -70,3 +71,10 @@ def test_equal_values_of_different_types_stay_apart() -> None:
     kept = [before.with_value("note", value).values["note"] for value in values]
 
     assert [(type(value), value) for value in kept] == [(type(value), value) for value in values]
+
+
+def test_a_slot_is_what_it_was_set_to_however_many_others_there_were() -> None:
+    before = SlotValues(DIALOGUE.slots)
+    values = [f"{number}" for number in range(3_000)] * 2
+
+    assert [before.with_value("city", value).values["city"] for value in values] == values
