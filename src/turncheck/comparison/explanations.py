@@ -312,9 +312,9 @@ def _is_renamed(item: ChangedItem, base: model.Report, renamed: Iterable[Renamed
     """Whether an item is a step that only says, asks or runs what has another name now."""
     if item.kind != "flow_steps":
         return False
-    flow, _, what = item.name.partition(": ")
+    flow, _, step = item.name.partition(": ")
     names = {one.new: one.old for one in renamed}
-    old = f"{names.get(flow, flow)}: {' '.join(names.get(word, word) for word in what.split(' '))}"
+    old = f"{names.get(flow, flow)}: {' '.join(names.get(word, word) for word in step.split(' '))}"
     return old != item.name and any(one.name == old for one in base.coverage[item.kind].items)
 
 
