@@ -49,6 +49,11 @@ class HostError(UserError):
         """What happened and what to do, as half a sentence."""
         return f"{self.message}{f' ({self.hint})' if self.hint else ''}"
 
+    @property
+    def remedy(self) -> str:
+        """The same for a title, where there is room for the one thing to do alone."""
+        return self.why
+
 
 class RunStamp(Struct, frozen=True, order=True):
     """Which run a comment came from; later runs, and later attempts of a run, compare as greater."""

@@ -55,11 +55,11 @@ def tested_runs(section: Evaluation, pairs: Iterable[Pair]) -> dict[str, Tested]
     if not sides:
         return {}
     before, after = ([side[number] for side in sides] for number in (0, 1))
-    if _are_in_turn(after):
+    were_flaky, are_flaky = list(map(_is_flaky, before)), list(map(_is_flaky, after))
+    if are_in_turn(after):
         before, after = map(list, zip(*map(_in_turn, before, after), strict=True))
-    tested = {
-        f"{section}.flaky": flipped([_is_flaky(repeats) for repeats in before], [_is_flaky(one) for one in after])
-    }
+        were_flaky = [was or _is_flaky(beside) for was, beside in zip(were_flaky, before, strict=True)]
+    tested = {f"{section}.flaky": flipped(were_flaky, are_flaky)}
     old, new = dict(figures_of_runs(section, before)), dict(figures_of_runs(section, after))
     p_value = min(1.0, 2 * min(_p_value(before, after), _p_value(after, before)))
     significance = metrics.Significance(
@@ -86,7 +86,7 @@ def _tested_turns(
     return tested if then == now else {name: one for name, one in tested.items() if name != "cost"}
 
 
-def _are_in_turn(repeated: Sequence[Repeats]) -> bool:
+def are_in_turn(repeated: Sequence[Repeats]) -> bool:
     """Whether all tests were run in turn with the base, as they are once one was that had not failed."""
     are_all = bool(repeated) and all(one.in_turn for one in repeated)
     return are_all or any(one.in_turn and "F" not in one.runs for one in repeated)
@@ -105,7 +105,7 @@ def _of_runs(runs: str) -> Repeats:
 
 def _judged_in_turn(report: Report) -> set[str]:
     """The figures of runs that are judged by those made in turn with the base."""
-    sections = [name for name in REPEATED if _are_in_turn(repeats_of(report, name))]
+    sections = [name for name in REPEATED if are_in_turn(repeats_of(report, name))]
     return {f"{section}.{figure}" for section in sections for figure in (OF_ONE, OF_THREE, "flaky")}
 
 

@@ -8,11 +8,11 @@ from msgspec import Struct
 
 from turncheck.comparison import metrics
 from turncheck.comparison.changes import ChangedCases, number_of
-from turncheck.comparison.metric_deltas import is_counted
+from turncheck.comparison.metric_deltas import are_in_turn, is_counted
 from turncheck.comparison.model import ManyLosses
 from turncheck.comparison.tally import faults_of
 from turncheck.comparison.training_changes import dropped_intents, f1_of_intent, intent_of
-from turncheck.evaluations.kind import JUDGED_BY_BOUND, OF_ONE
+from turncheck.evaluations.kind import JUDGED_BY_BOUND, OF_ONE, repeats_of
 from turncheck.evaluations.turns import TURN_FIGURES
 from turncheck.render.wording.figures import change, figure, no_verdict
 from turncheck.render.wording.newly_judged import mostly_wrong, right_in_short
@@ -78,7 +78,8 @@ def main_metrics(report: Report, comparison: Comparison | None) -> list[MainMetr
         if name == _AS_WRITTEN and not _differs_as_written(current, deltas):
             continue  # the dialogue by itself says the same as the stories end to end
         if name in JUDGED_BY_BOUND or name in TURN_FIGURES:
-            rows.append(_of_runs(label, name, current.get(name), delta))
+            which = _which_runs(report, name) if delta is not None else ""
+            rows.append(_of_runs(f"{label}{which}", name, current.get(name), delta))
             continue
         on_shared = delta is not None and is_on_shared(delta)
         whole = f"{_base(delta, deltas)} → {_now(name, current)}"
@@ -153,6 +154,16 @@ def _of_runs(label: str, name: str, metric: metrics.Measured | None, delta: metr
         note = "not judged" if delta.judgement == "not judged" else ""
         changed = "" if note else change(base, now, "amount")
     return MainMetric(label, "", shown(base), shown(now), changed, found, name, note)
+
+
+def _which_runs(report: Report, name: str) -> str:
+    """Say which runs a share is of, where there are others: in turn with the base, or those that every test got."""
+    if name not in JUDGED_BY_BOUND:
+        return ""
+    repeated = repeats_of(report, JUDGED_BY_BOUND[name])
+    if are_in_turn(repeated):
+        return ", in turn with the base"
+    return ", first runs" if any(not one.runs.isupper() for one in repeated if one.runs) else ""
 
 
 def _unclear(name: str, current: dict[str, metrics.Measured], comparison: Comparison | None) -> str:

@@ -18,6 +18,8 @@ _MANY_ERRORS: Final = 5
 RUNS_FOR_AN_ERROR: Final = 2
 """How many runs that passed or failed make up for one that ended in an error."""
 
+NOT_IN_TURN: Final = "The base is not asked in turn with this side: "
+"""What a remark begins with that says why."""
 UNTOLD: Final = "never on the base, in too few runs to tell"
 """Of a flaky test: what no run of the base did."""
 Runs = Annotated[str, msgspec.Meta(pattern=r"^[PFpf]*(?!\n)$", max_length=1000)]

@@ -88,6 +88,8 @@ class BaselineSearch(Struct):
     """Why the base cannot be measured here."""
     _out_of_reach: bool = False
     """Whether the base cannot be had at present: another try, a permission or a deeper checkout may help."""
+    _remedy: str = ""
+    """Why, and the one thing to do: what kept the host from answering, or git from having a file."""
     _needs_a_run: bool = False
     """Whether nothing but a run of the base could measure it: nobody says where its assistant runs."""
     _asked_in_vain: bool = False
@@ -298,6 +300,7 @@ class BaselineSearch(Struct):
         except HostError as error:
             trouble = error.message
         self._out_of_reach = True
+        self._remedy = trouble
         self._troubles.append(f"its files cannot be fetched: {trouble}")
         return None
 
@@ -322,7 +325,7 @@ class BaselineSearch(Struct):
     def _search(self, report: Report, base: Base, there: BaseAssistant | None, wanted: str) -> Baseline:
         chosen_by_itself = "project" in self.given or self.past is not None or base.commit is None
         if there is None and self.top is not None and not chosen_by_itself:
-            return Unreachable(self._why_none(base, "git"))  # which assistant it measured is not known
+            return Unreachable(self._why_none(base, "git"), remedy=self._remedy)  # nobody knows what
         root = there.root if there is not None else self._named
         reports = self.host.earlier_reports(self.inputs.settings.artifact_name, root) if wanted != "git" else None
         if reports is None and wanted == "artifact":
@@ -356,9 +359,10 @@ class BaselineSearch(Struct):
         if self._needs_a_run and self.host.name and not self._out_of_reach:
             if reports is not None and not reports.in_words() and self._looks_where_base_does(there):
                 return Missing(f"no base yet: no run of '{base.branch}' has left a report ({reason})")
-            return Unreachable(reason, remedy=f"run turncheck on '{base.branch}', which leaves its report")
+            unusable = f"its report cannot be used ({reports.in_words()}): " if reports and reports.in_words() else ""
+            return Unreachable(reason, remedy=f"{unusable}run turncheck on '{base.branch}', which leaves its report")
         if self._out_of_reach:
-            return Unreachable(reason)
+            return Unreachable(reason, remedy=self._remedy)
         if reports is not None and reports.unreadable:
             return Unreadable(reason)
         return Missing(reason)
@@ -371,7 +375,10 @@ class BaselineSearch(Struct):
         if measured is None:
             return None
         if measured.stopped is not None and asked_at_base(self._settings_there(there)) is not None:
-            return Unreachable(f"its run ended before its end: {first_line(measured.stopped)}")
+            why = first_line(measured.stopped)
+            return Unreachable(
+                f"its run ended before its end: {why}", remedy=f"{why}; start it, or name another address"
+            )
         return Present(measured, there.files.way, commit, passed_over=skipped)
 
     def _looks_where_base_does(self, there: BaseAssistant | None) -> bool:
@@ -540,6 +547,7 @@ class BaselineSearch(Struct):
         except HostError as error:
             self._out_of_reach = True
             self._asked_in_vain |= what == _EARLIER
+            self._remedy = error.remedy
             self._warn(what, error)
             return None
 

@@ -39,6 +39,7 @@ from turncheck.project.e2e.cases import read_cases
 from turncheck.project.project_file import BOTIUM_FILES
 from turncheck.project.quarantine import QUARANTINE_FILE
 from turncheck.report.model import LONGEST_BASE
+from turncheck.report.repeats import NOT_IN_TURN
 from turncheck.run.assistant import asked_at_base, is_same_bot, opened_engine
 from turncheck.run.reading import read_configured, read_tests
 from turncheck.settings.engines import ENGINES
@@ -56,12 +57,11 @@ if TYPE_CHECKING:
     from turncheck.settings.options import Settings
 
 OTHER_BOT: Final = (
-    "The base is not asked in turn with this side: this change alters `bot:`, and the base's own is not at hand (no"
+    f"{NOT_IN_TURN}this change alters `bot:`, and the base's own is not at hand (no"
     " checkout with its commit). Cases are compared with the base's report alone."
 )
 SAME_BOT: Final = (
-    "The base is not asked in turn with this side: it would be asked at the same address. Cases are compared with the"
-    " base's report alone."
+    f"{NOT_IN_TURN}it would be asked at the same address. Cases are compared with the base's report alone."
 )
 _NAMES: dict[str, tuple[str, str]] = {
     "nlu": ("test sentence", "test sentences"),

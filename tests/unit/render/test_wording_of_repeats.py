@@ -17,7 +17,9 @@ from turncheck.render.links import Links
 from turncheck.render.markdown import render_comment
 from turncheck.render.wording.gates import judge
 from turncheck.render.wording.repeats import few_attempts, few_runs, repeats_in_words, worth_of_passing
+from turncheck.report.measured import MeasuredRun, MeasuredTurn
 from turncheck.report.model import Attempt, EngineInfo, GateSettings, HowRepeated, Repeats
+from turncheck.run.repeats import OTHER_BOT, SAME_BOT
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -273,3 +275,53 @@ def test_without_a_base_a_few_runs_that_pass_show_little(golden: Golden) -> None
     assert failing.e2e is not None
     other = replace(failing.e2e.cases[0], repeats=Repeats(runs="FPpp", outcome="flaky"))
     assert not list(few_runs(replace(failing, e2e=replace(failing.e2e, cases=(other, *failing.e2e.cases[1:])))))
+
+
+@pytest.mark.parametrize(
+    ("bot", "runs", "told_so"), [(("kind: rest",), None, True), ((), None, False), (("kind: rest",), "PF", False)]
+)
+def test_a_bot_that_was_asked_once_may_vary_all_the_same(bot: tuple[str, ...], runs: str | None, told_so: bool) -> None:
+    """With `repeats: off` as well; an engine that needs only files answers the same each time."""
+    cases = [case(f"case {number}", "a" if runs is None else "a!b") for number in range(3)]
+    made = with_changes(report(cases=cases), settings=GateSettings(bot=bot))
+    assert any("0.95^" in words for words in few_runs(made)) == told_so
+
+
+def test_a_command_says_it_of_cases_that_it_repeats_by_itself() -> None:
+    """`turncheck test e2e` repeats those of a bot without being asked to."""
+    made = repeated_alone("PP")
+    assert made.e2e is not None
+    assert ["--repeat " in words for words in few_attempts(made.e2e.cases)] == [True]
+    erred = replace(made.e2e.cases[0], repeats=Repeats(runs="PP", outcome="passed", errors=1))
+    assert not list(few_attempts([erred, *made.e2e.cases[1:]]))
+
+
+@pytest.mark.parametrize("remark", [OTHER_BOT, SAME_BOT, "1 run of the base, asked in turn with this side, ended."])
+def test_why_turns_were_not_compared_in_turn_is_the_true_reason(remark: str, golden: Golden) -> None:
+    turn = MeasuredTurn(ms=100.0)
+    measured = tuple(MeasuredRun(turns=(turn,)) for _ in range(2))
+    made = repeated_alone("PP")
+    assert made.e2e is not None
+    cases = tuple(replace(one, measured=measured) for one in made.e2e.cases)
+    now = replace(made, e2e=replace(made.e2e, cases=cases, remarks=(remark,)))
+    settings = GateSettings(max_regression=("turns.ms.p50: 20%",))
+    before = with_changes(now, source=replace(now.source, commit=BASE_COMMIT))
+    verdict = judge(now, compare(now, Present(before, "file")), settings)
+    golden(*(gate.reason for gate in verdict.gates if gate.metric == "turns.ms.p50"))
+
+
+@pytest.mark.parametrize(
+    ("cases", "flaky"),
+    [([LESS] * 3 + [DEAD] * 3, 3), ([DEAD] * 6, 0), ([in_turn("FFPPFFPP", "flaky", "PF")] * 6, 6)],
+)
+def test_flaky_cases_are_counted_as_the_title_counts_them(cases: list[Repeats], flaky: int, golden: Golden) -> None:
+    """What regressed fails now and then as well, and is not flaky; and a row says which runs its share is of."""
+    names = {f"case {number}": one for number, one in enumerate(cases)}
+    made = ran(**names), ran(**{name: Repeats(runs="PP", outcome="passed") for name in names})
+    here, there = (replace(one, e2e=replace(one.e2e, repeats=HOW)) for one in made if one.e2e is not None)
+    there = with_changes(there, source=replace(there.source, commit=BASE_COMMIT))
+    metric = compare(here, Present(there, "git")).metric("e2e.flaky")
+    assert metric is not None
+    assert metric.sides[1] == flaky
+    _, comment = beside(names)
+    golden(*(one for one in comment.splitlines() if "| Runs passed" in one))

@@ -36,7 +36,20 @@ class MissingPermissionError(rest.RefusedError):
         return f"the token lacks `{self.needs}`, add it to the job's `permissions:`" if self.needs else self.message
 
 
-SEES_PRIVATE: Final = "On a private repository this can also mean that the token lacks a permission."
+class HiddenError(rest.NotFoundError):
+    """There is no such thing, or the token may not see it: of a private repository GitHub does not say which."""
+
+    def __init__(self, what: str, *, needs: str | None) -> None:
+        lacks = f"`{needs}` in the job's `permissions:`" if needs else "a permission"
+        super().__init__(
+            what, status=404, hint=f"On a private repository this can also mean that the token lacks {lacks}."
+        )
+        self.needs = needs
+
+    @property
+    def remedy(self) -> str:
+        """The line that may be missing, and where."""
+        return f"GitHub answers 404, as if the token lacked `{self.needs}`" if self.needs else self.why
 
 
 _Kind = TypeVar("_Kind")
@@ -82,7 +95,8 @@ class GitHubClient(rest.RestClient):
 
     def refusal(self, status: int, message: str, trouble: str, request: rest.Request) -> rest.RestError:
         if status in {404, 410}:
-            return rest.NotFoundError(trouble, status=status, hint=SEES_PRIVATE if status == 404 else None)
+            hidden = HiddenError(trouble, needs=request.needs)
+            return hidden if status == 404 else rest.NotFoundError(trouble, status=status)
         if status == 401:
             return rest.RestError(trouble, status=status, hint="The token is wrong or has expired.")
         if status == 403 and "resource not accessible" in message.lower():

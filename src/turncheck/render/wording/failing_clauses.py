@@ -53,9 +53,15 @@ def short_reason(gate: JudgedGate, report: Report, comparison: Comparison | None
     """Say in short why a gate was not judged."""
     if gate.needs_base and comparison is not None and not comparison.judged:
         if comparison.baseline.remedy:
-            return f"{NO_BASE['unreachable']}: {cut(comparison.baseline.remedy)}"
+            return out_of_reach(comparison)
         return NO_BASE.get(comparison.baseline.status, cut(f"no baseline: {comparison.baseline.reason}"))
     return cut(reason_in_short(gate, report, comparison))
+
+
+def out_of_reach(comparison: Comparison) -> str:
+    """Say that the base is out of reach, why, and the one thing to do."""
+    remedy = comparison.baseline.remedy
+    return f"{NO_BASE['unreachable']}{f': {cut(remedy)}' if remedy else ''}"
 
 
 def failing_clauses(failing: Sequence[JudgedGate], report: Report, comparison: Comparison | None) -> list[Clause]:
@@ -174,7 +180,8 @@ def _failed_tests(
     errors = 0 if any(one.gate.subject == "errors" for one in failing) else _new_errors(report, comparison)
     in_data = f"{count(errors, 'error')} in the data" if errors and gate.gate.new else ""
     if comparison is None or not comparison.judged:
-        why = NO_BASE.get(comparison.baseline.status if comparison else "", "no baseline")
+        status = comparison.baseline.status if comparison else ""
+        why = out_of_reach(comparison) if comparison and status == "unreachable" else NO_BASE.get(status, "no baseline")
         all_new = f" ({why}, so all count as new)" if gate.gate.new else ""
         if gate.gate.new:
             failed = [tally for tally in tallies(report) if tally.failed or tally.tolerated]

@@ -167,23 +167,32 @@ _MISSED: Final = 0.02
 
 
 def few_runs(report: Report) -> Iterator[str]:
-    """Yield what it is worth that all end-to-end cases passed, if they were run a few times and there is no base."""
-    how = how_repeated(report, "e2e")
-    cases = [case for case in report.e2e.cases if case.outcome != "skipped"] if report.e2e else []
-    repeated = [(case, case.repeats) for case in cases if not isinstance(case.repeats, UnsetType)]
-    if how is not None and not any(runs.failed or runs.errors for _, runs in repeated):
-        answers = sum(len(runs.runs) * max(1, len(case.messages)) for case, runs in repeated)
-        yield from worth_of_passing(len(repeated), len(cases), how.first, answers, "--repeats 'first: {}'")
+    """Yield what it is worth that all end-to-end cases passed, if they were run a few times and there is no base.
+
+    Once as well, of a bot over HTTP: it may vary, whatever the setting ``repeats`` says.
+    """
+    if report.e2e is not None and (how_repeated(report, "e2e") is not None or report.settings.bot):
+        yield from few_attempts(report.e2e.cases, "--repeats 'first: {}'", least=1)
 
 
-def few_attempts(cases: Sequence[CaseResult]) -> Iterator[str]:
-    """Yield the same for cases that a command ran so many times, more than once."""
-    run = [(case, case.attempts) for case in cases if case.attempts is not None]
-    times = {attempts.of for _, attempts in run}
-    if len(times) == 1 and times != {1} and all(attempts.passed == attempts.of for _, attempts in run):
+def few_attempts(cases: Sequence[CaseResult], flag: str = "--repeat {}", *, least: int = 2) -> Iterator[str]:
+    """Yield the same for cases of which each was run so many times; ``least``: of fewer there is nothing to say."""
+    judged = [case for case in cases if case.outcome != "skipped"]
+    run = [(case, _passed_of(case)) for case in judged]
+    times = {of for _, (_, of) in run}
+    if len(times) == 1 and max(times) >= least and all(passed == of for _, (passed, of) in run):
         (of_each,) = times
         answers = sum(of_each * max(1, len(case.messages)) for case, _ in run)
-        yield from worth_of_passing(len(run), len(cases), of_each, answers, "--repeat {}")
+        yield from worth_of_passing(len(run), len(judged), of_each, answers, flag)
+
+
+def _passed_of(case: CaseResult) -> tuple[int, int]:
+    """How many runs of a case passed, and how many there are; of one whose answers could not be had, none passed."""
+    if not isinstance(case.repeats, UnsetType):
+        return (0 if case.repeats.errors else case.repeats.passed), len(case.repeats.runs)
+    if case.attempts is not None:
+        return case.attempts.passed, case.attempts.of
+    return int(case.outcome == "passed"), 1
 
 
 def worth_of_passing(passed: int, cases: int, times: int, answers: int, flag: str) -> Iterator[str]:

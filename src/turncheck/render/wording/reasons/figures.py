@@ -8,6 +8,7 @@ from turncheck.gates.figures import shared_examples
 from turncheck.gates.judged import Drop, NoFigure, Value
 from turncheck.render.wording.figures import change, figure, no_verdict
 from turncheck.render.wording.reasons.context import Context, hidden_on_base, no_base, unclear
+from turncheck.report.repeats import NOT_IN_TURN
 
 if TYPE_CHECKING:
     from turncheck.gates.judged import GateOutcome, JudgedGate
@@ -66,6 +67,14 @@ def in_short(gate: JudgedGate, _: Context) -> str | None:
             return None
 
 
+def _no_pairs(_: JudgedGate, context: Context) -> str:
+    """Say why the base was not asked in turn; if nothing else is known, nobody said where it runs."""
+    remarks = context.report.e2e.remarks if context.report.e2e is not None else ()
+    found = (remark.removeprefix(NOT_IN_TURN) for remark in remarks if remark.startswith(NOT_IN_TURN))
+    why = next((remark.partition(". ")[0] for remark in found), "say where that runs (`--bot-url-base`)")
+    return f"it was not measured in turn with the base: {why}"
+
+
 REASONS: Final[Reasons] = {
     "": _of_figure,
     "agreement": _of_figure,
@@ -77,5 +86,5 @@ REASONS: Final[Reasons] = {
     "files unread": "not all files can be read, so what is in them is not counted",
     "no shared example": "no example was judged on both sides",
     "no turns": "no turn has it on both sides, at the same prices",
-    "no pairs": "it was not measured in turn with the base: say where that runs (`--bot-url-base`)",
+    "no pairs": _no_pairs,
 }
