@@ -11,7 +11,7 @@ from golden_texts import Golden
 from msgspec.structs import replace
 
 from turncheck.cli import run_command_line
-from turncheck.commands.convert import compare_understanding
+from turncheck.commands.converted_behaviour import compare_understanding
 from turncheck.project.reader import read_project
 
 ORACLE = Path(__file__).parents[1] / "oracle" / "legacy"

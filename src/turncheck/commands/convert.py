@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import dataclasses
-import json
 import os
 import sys
-from collections import defaultdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
+from turncheck.commands.converted_behaviour import Behaviour, compare_stories, compare_understanding
+from turncheck.commands.converted_data import data_files, nlu_differences, project_differences, story_differences
 from turncheck.commands.flags.shared import add_project, add_verbosity, output_path, screen_of
 from turncheck.messages.errors import EXIT_FAILED, EXIT_OK, UserError
-from turncheck.messages.phrasing import count
 from turncheck.messages.plain_text import log_line
 from turncheck.process.output_files import temporary_folder
 from turncheck.process.regular_file import read_regular
@@ -20,17 +18,14 @@ from turncheck.render.sinks.terminal import place, text
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
-    from turncheck.engines.conversation import NluEngine, Parse
     from turncheck.messages.finding import Location
     from turncheck.process.screen import Console
     from turncheck.project.conversion.core import Converted
     from turncheck.project.files import DataFile
-    from turncheck.project.model import Domain, Project, Response, Step, Story
-    from turncheck.project.nlu_data import Example, NluData
+    from turncheck.project.model import Project
     from turncheck.project.project_file import Role
-    from turncheck.report.model import StoryResult
 
 _KINDS: Final = {
     "nlu": "NLU data and responses in Markdown or JSON, or in the YAML of Rasa 2",
@@ -66,133 +61,6 @@ def _convert_older(namespace: argparse.Namespace) -> int:
         namespace.kind, namespace.files, namespace.project, namespace.out, namespace.check, namespace.dry_run
     )
     return run_data_convert(conversion, screen_of(namespace))
-
-
-# Checks that converted files are read as the same data as the original files.
-
-
-def nlu_differences(
-    before: Sequence[DataFile], after: NluData, responses: Mapping[str, Response], converted: Converted
-) -> list[str]:
-    """Return differences in sentences, synonyms, patterns, lookup tables and responses, except what was left out."""
-    left = {note.location for note in converted.left}
-    data = [data_file.parts.nlu for data_file in before]
-    examples = [example for nlu in data for example in nlu.examples if example.location not in left]
-    written = {
-        name: response for file in before if file.parts.domain for name, response in file.parts.domain.responses.items()
-    }
-    pairs: list[tuple[str, set[Any], set[Any]]] = [
-        ("sentence", set(map(_example, examples)), set(map(_example, after.examples))),
-        ("synonym", _synonyms(data, examples), _synonyms([after], after.examples)),
-        ("pattern", _patterns(data), _patterns([after])),
-        ("lookup entry", _entries(data), _entries([after])),
-        ("response", _texts(written), _texts(responses)),
-    ]
-    return [f"the {what} {one!r}" for what, old, new in pairs for one in sorted(old ^ new, key=repr)]
-
-
-def _example(example: Example) -> tuple[Any, ...]:
-    marked = tuple((entity.entity, str(entity.value), entity.role, entity.group) for entity in example.entities)
-    return example.text.strip(), example.intent, marked
-
-
-def _synonyms(data: Sequence[NluData], examples: Iterable[Example]) -> set[tuple[str, str]]:
-    """The value that each text is mapped to after training: annotations come last."""
-    last = {synonym.synonym: synonym.value for nlu in data for synonym in nlu.synonyms}
-    for example in examples:
-        for entity in example.entities:
-            text = example.text[entity.start : entity.end]
-            if text != str(entity.value):
-                last[text] = str(entity.value)
-    return set(last.items())
-
-
-def _patterns(data: Iterable[NluData]) -> set[tuple[str, str]]:
-    return {(regex.name, regex.pattern) for nlu in data for regex in nlu.regexes}
-
-
-def _entries(data: Iterable[NluData]) -> set[tuple[str, str]]:
-    return {(table.name, element) for nlu in data for table in nlu.lookups for element in table.elements}
-
-
-def _texts(responses: Mapping[str, Response]) -> set[tuple[str, str]]:
-    from turncheck.project.conversion.core import new_response
-
-    return {
-        (new_response(name), json.dumps(variation.content, sort_keys=True, default=str))
-        for name, response in responses.items()
-        for variation in response.variations
-    }
-
-
-def story_differences(before: Sequence[DataFile], after: Sequence[Story]) -> list[str]:
-    """Return the stories that are read differently."""
-    old = [_story(story) for data_file in before for story in data_file.parts.stories]
-    new = [_story(story) for story in after]
-    return [f"the story {name!r}" for name, _ in [*(o for o in old if o not in new), *(n for n in new if n not in old)]]
-
-
-def _story(story: Story) -> tuple[str, str]:
-    from turncheck.project.conversion.core import Converted, written_steps
-
-    return story.name, json.dumps(written_steps(story.steps, Converted()), sort_keys=True, default=str)
-
-
-def project_differences(kind: str, before: Project, after: Project) -> list[str]:
-    """Return the differences of a domain or a configuration."""
-    from turncheck.project.conversion.core import Converted, written_steps
-
-    if kind == "domain":
-        old, new = _domain(before.domain, data_files(before)), _domain(after.domain)
-        rules = {(rule.name, str(written_steps(rule.steps, Converted()))) for rule in after.rules}
-        triggers = {intent.name for intent in before.domain.intents.values() if intent.triggers}
-        missing = triggers - {name.partition(" triggers ")[0] for name, _ in rules}
-        return [f"the {what} {one!r}" for what, one in sorted(old ^ new)] + [
-            f"the trigger of {one!r}" for one in missing
-        ]
-    pipelines = [
-        [(component.name, component.parameters) for component in project.config.pipeline or ()]
-        for project in (before, after)
-    ]
-    kept = pipelines[1][: len(pipelines[0])]
-    return [] if pipelines[0] == kept else ["the pipeline"]
-
-
-def data_files(project: Project) -> frozenset[str]:
-    """Return the names of the data files, whose responses are converted along with them."""
-    return frozenset(file.path for file in project.files if file.role == "data")
-
-
-def _domain(domain: Domain, beside: Collection[str] = frozenset()) -> set[tuple[str, str]]:
-    """The parts of a domain that matter to a dialogue, by name; ``beside``: files whose responses do not count."""
-    from turncheck.project.conversion.core import new_action
-
-    reported = {
-        ("intent", f"{intent.name} {intent.use_entities} {intent.ignore_entities}")
-        for intent in domain.intents.values()
-    }
-    reported |= {("entity", name) for name in domain.entities}
-    reported |= {("response", f"{name} {text}") for name, text in _texts(_of_domain(domain, beside))}
-    reported |= {("action", new_action(name)) for name in domain.actions if name not in domain.forms}
-    reported |= {
-        ("form", f"{form.name} {form.required_slots} {form.ignored_intents}") for form in domain.forms.values()
-    }
-    for slot in domain.slots.values():
-        sees = slot.type != "any" and slot.influence_conversation is not False
-        fills = {
-            mapping.entity
-            for mapping in slot.mappings
-            if mapping.type == "from_entity" and mapping.entity in domain.entities
-        }
-        reported.add(
-            ("slot", f"{slot.name} {slot.type} {sees} {slot.values} {slot.initial_value} {sorted(map(str, fills))}")
-        )
-    reported.add(("session", f"{float(domain.session.session_expiration_time)}"))
-    return reported
-
-
-def _of_domain(domain: Domain, beside: Collection[str]) -> dict[str, Response]:
-    return {name: response for name, response in domain.responses.items() if response.location.path not in beside}
 
 
 Kind = Literal["nlu", "core", "domain", "config"]
@@ -446,159 +314,3 @@ def _write_whole(conversion: Conversion, tests: Sequence[Path], folder: Path) ->
             rules = file in {RULES_OF_INTENTS, RULES_OF_FALLBACK}
             write_file(folder / ("data" if rules else below) / file, content.encode())
     return frozenset(left_out)
-
-
-# ``data convert --check``: the project as it is and as converted are trained, and compared with each other.
-#
-# Sentences must be understood the same, stories pass or fail the same. Policies that learn are stand-ins in both.
-
-_FALLBACK: Final = "FallbackClassifier"
-_RESTART: Final = "restart"
-_CAPITALS: Final = "EntitySynonymMapper writes a value with the capitals that it has elsewhere in the data"
-
-
-class Behaviour(NamedTuple):
-    """The result: the differences, what was compared, what could not be, and what Rasa 3 changes by itself."""
-
-    differences: tuple[str, ...] = ()
-    compared: tuple[str, ...] = ()
-    not_run: tuple[str, ...] = ()
-    changed: tuple[str, ...] = ()
-
-    def joined_with(self, other: Behaviour) -> Behaviour:
-        """Combine two results."""
-        return Behaviour(
-            self.differences + other.differences,
-            self.compared + other.compared,
-            self.not_run + other.not_run,
-            self.changed + other.changed,
-        )
-
-
-def compare_understanding(before: Project, after: Project, left_out: Collection[Location]) -> Behaviour:
-    """Train both pipelines and parse with both all sentences of both, except those that the conversion ``left_out``.
-
-    It lists these itself; nothing teaches them any more. The threshold of a fallback policy is left out: parsing does
-    not depend on it.
-    """
-    from turncheck.engines.embedded.nlu.trainer import EmbeddedNluTrainer
-
-    kept = [example.text for example in before.nlu.examples if example.location not in left_out]
-    gone = {example.text for example in before.nlu.examples} - set(kept)
-    texts = [
-        text
-        for text in dict.fromkeys([*kept, *(example.text for example in after.nlu.examples)])
-        if text.strip() and text not in gone
-    ]
-    if not texts or before.config.pipeline is None:
-        return Behaviour(not_run=("understanding: the project has no NLU data, or no pipeline",))
-    try:
-        old, new = EmbeddedNluTrainer().fit(before), EmbeddedNluTrainer().fit(_without_new_fallback(before, after))
-    except UserError as error:
-        return Behaviour(not_run=(f"understanding: {error.message}",))
-    lines: list[str] = []
-    capitals: list[str] = []
-    for sentence, parse, other in zip(texts, old.parse(texts), new.parse(texts), strict=True):
-        was, becomes = _understood(parse), _understood(other)
-        if was != becomes:
-            said = f"“{sentence}” is understood as {was} before, as {becomes} after"
-            (capitals if was.casefold() == becomes.casefold() else lines).append(said)
-    changed = (f"{_CAPITALS}: {capitals[0]}; {count(len(capitals), 'sentence')}",) if capitals else ()
-    return Behaviour(tuple(lines), (count(len(texts), "sentence"),), changed=changed)
-
-
-def _without_new_fallback(before: Project, after: Project) -> Project:
-    from msgspec.structs import replace
-
-    if any(component.name == _FALLBACK for component in before.config.pipeline or ()):
-        return after
-    pipeline = tuple(component for component in after.config.pipeline or () if component.name != _FALLBACK)
-    return dataclasses.replace(after, config=replace(after.config, pipeline=pipeline))
-
-
-def _understood(parse: Parse) -> str:
-    marks = []
-    for predicted_entity in sorted(parse.entities, key=lambda entity: (entity.start, entity.end, entity.entity)):
-        more = "".join(f", {name}" for name in (predicted_entity.role, predicted_entity.group) if name)
-        marks.append(
-            f"{predicted_entity.entity}={predicted_entity.value}"
-            f" ({predicted_entity.start}-{predicted_entity.end}{more})"
-        )
-    return f"{parse.intent.name or 'nothing'}{' with ' if marks else ''}{', '.join(marks)}"
-
-
-def compare_stories(before: Project, after: Project, old_tests: Sequence[Path], new_tests: Sequence[Path]) -> Behaviour:
-    """Train the policies of both and test the stories and test stories with them."""
-    if not before.config.policies:
-        return Behaviour(not_run=("stories: the project has no policies",))
-    try:
-        old = _verdicts(before, old_tests)
-    except UserError as error:
-        return Behaviour(not_run=(f"stories: {error.message}",))
-    try:
-        new = _verdicts(after, new_tests)
-    except UserError as error:
-        return Behaviour((f"the converted project cannot be trained: {error.message}",))
-    differences = [
-        f"the story '{name}' {_said(story)} before, and {_said(other)} after{_first_fault(other)}"
-        for name, results in old.items()
-        for story, other in zip(results, new.get(name, ()), strict=False)
-        if story.passed is not other.passed
-    ]
-    number = sum(map(len, old.values()))
-    restarting = [
-        f"the story '{story.name}': Rasa 3 begins a session after its `restart`" for story in _restarting(before)
-    ]
-    return Behaviour(tuple(differences), (count(number, "story", "stories"),) if number else (), tuple(restarting))
-
-
-def _restarting(project: Project) -> list[Story]:
-    """Return the stories that continue differently anyway: older Rasas listen after a restart."""
-    return [story for story in project.stories if any(_is_restart(step) for step in story.steps)]
-
-
-def _is_restart(step: Step) -> bool:
-    return getattr(step, "event", None) == _RESTART or getattr(step, "action", None) == _RESTART
-
-
-def _said(result: StoryResult) -> str:
-    return "passes" if result.passed else "fails"
-
-
-def _first_fault(result: StoryResult) -> str:
-    from turncheck.render.wording.figures import expected_got
-
-    wrong = next((step for step in result.steps if not step.passed), None)
-    return "" if wrong is None else f": {expected_got(wrong.wanted, wrong.got)}"
-
-
-def _verdicts(project: Project, tests: Sequence[Path]) -> dict[str, list[StoryResult]]:
-    """Judge the training stories by their intents, and test stories with texts end to end."""
-    from turncheck.engines.embedded.nlu.trainer import EmbeddedNluTrainer
-    from turncheck.engines.embedded.policies.trainer import train_ensemble
-    from turncheck.evaluations.core.judging import evaluate_stories
-    from turncheck.project.reader import read_stories
-
-    ensemble = train_ensemble(project)
-    stories = [*project.stories, *(read_stories(tests, project.root)[0] if tests else ())]
-    stories = [story for story in stories if story.kind != "rule" and not any(map(_is_restart, story.steps))]
-    spoken = [story for story in stories if _has_texts(story)]
-    silent = [story for story in stories if not _has_texts(story)]
-    results = list(evaluate_stories(ensemble, silent).stories) if silent else []
-    if spoken:
-        nlu: NluEngine = EmbeddedNluTrainer().fit(project)
-        results += evaluate_stories(ensemble, spoken, nlu=nlu, end_to_end=True).stories
-    return _by_name(result for result in results if not result.duplicate)
-
-
-def _has_texts(story: Story) -> bool:
-    from turncheck.project.model import UserStep
-
-    return any(isinstance(step, UserStep) and step.text for step in story.steps)
-
-
-def _by_name(results: Iterable[StoryResult]) -> dict[str, list[StoryResult]]:
-    named: dict[str, list[StoryResult]] = defaultdict(list)
-    for result in results:
-        named[result.name].append(result)
-    return named

@@ -29,15 +29,8 @@ from turncheck.messages.phrasing import count
 from turncheck.render import entries
 from turncheck.render.case_keys import misunderstood_cases, misunderstood_stories, new_and_old, wrong_sentences
 from turncheck.render.cause_entries import dropped_intent
-from turncheck.render.entries import (
-    Test,
-    caused_first,
-    changed_part,
-    findings_by_cause,
-    is_caused,
-    item,
-    number_of_tests,
-)
+from turncheck.render.entries import changed_part, item
+from turncheck.render.grouping import Test, caused_first, findings_by_cause, is_caused, number_of_tests
 from turncheck.render.lists import MISUNDERSTOOD, Lists
 from turncheck.render.spans import (
     BUILT,

@@ -22,7 +22,7 @@ from turncheck.render import case_keys, entries, main_metrics, phrases
 from turncheck.render.batch_notes import batch_remarks, tested_at
 from turncheck.render.changed_sections import altered_rules, changes, likely_noise, tests_gone
 from turncheck.render.command_table import command_table
-from turncheck.render.entries import findings_by_cause, tests_by_cause
+from turncheck.render.grouping import findings_by_cause, tests_by_cause
 from turncheck.render.lists import MISUNDERSTOOD, SEVERITIES, Lists
 from turncheck.render.spans import (
     BUILT,

@@ -11,7 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from turncheck.render import entries
-from turncheck.render.entries import Test, findings_by_cause, in_both, number_of_tests, tests_by_cause
+from turncheck.render.grouping import Test, findings_by_cause, in_both, number_of_tests, tests_by_cause
 from turncheck.render.spans import BUILT, Code, Entry, Line, NeutralSection, Section, line, listed
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ import pytest
 from golden_texts import Golden
 
 from turncheck.cli import run_command_line
-from turncheck.commands.convert import project_differences
+from turncheck.commands.converted_data import project_differences
 from turncheck.project.conversion.core import with_comments
 from turncheck.project.reader import read_project, read_stories
 
