@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from msgspec import Struct
 
-from turncheck.comparison.together import ENOUGH_OF_A_BASE
+from turncheck.comparison.shares import ENOUGH_OF_A_BASE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

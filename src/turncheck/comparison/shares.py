@@ -11,6 +11,9 @@ if TYPE_CHECKING:
 _WILSON: Final = 1.959963984540054
 """The normal deviate of a 95 % interval."""
 
+ENOUGH_OF_A_BASE: Final = 5
+"""With so many runs of each test, the report of a base shows what fails here in one run of five."""
+
 
 def wilson(passed: float, runs: int) -> tuple[float, float]:
     """Return the 95 % Wilson interval of a share.

@@ -31,8 +31,6 @@ _UNLIKELY: Final = (0.25, 0.15, 0.05, 0.02)
 
 
 EVEN_CHANCE: Final = 0.5
-ENOUGH_OF_A_BASE: Final = 5
-"""With so many runs of each test, the report of a base shows what fails here in one run of five."""
 
 
 def allowed(false_alarms: float, kinds: int) -> float:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic
 
 from turncheck.comparison import together
+from turncheck.comparison.shares import ENOUGH_OF_A_BASE
 from turncheck.evaluations.varying.attempts import Answer
 
 if TYPE_CHECKING:
@@ -140,7 +141,7 @@ class AllTogether(Generic[Answer]):
             p_value = together.p_value_of_losses(_strata(_others(tests)), middle=True)
         if not together.is_worth_another_look(p_value, runs, first, most):
             return False
-        has_few = sum(one.base_runs for one in strata) < together.ENOUGH_OF_A_BASE * len(strata)
+        has_few = sum(one.base_runs for one in strata) < ENOUGH_OF_A_BASE * len(strata)
         if has_few and not together.would_be_shown(strata, runs, most, self._level):
             self.lacks_runs = True
             return False

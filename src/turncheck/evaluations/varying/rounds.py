@@ -9,7 +9,8 @@ from functools import partial
 from itertools import cycle, islice
 from typing import TYPE_CHECKING, Final, Generic
 
-from turncheck.comparison import repeats, together
+from turncheck.comparison import repeats
+from turncheck.comparison.shares import ENOUGH_OF_A_BASE
 from turncheck.engines.base import Workers
 from turncheck.evaluations.varying import progress
 from turncheck.evaluations.varying.all_together import AllTogether
@@ -536,7 +537,7 @@ def _too_few(what: str) -> str:
     return (
         f"More runs fail than in the report of the base, which has too few of each {what} to tell whether all together"
         f" fail more often. Say where the base runs (`--bot-url-base`), or have its runs made with"
-        f" `repeats: {{first: {together.ENOUGH_OF_A_BASE}}}`."
+        f" `repeats: {{first: {ENOUGH_OF_A_BASE}}}`."
     )
 
 

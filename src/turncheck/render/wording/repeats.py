@@ -9,8 +9,7 @@ from msgspec import UnsetType
 
 from turncheck.comparison.failed_tests import failing_of, tests_of
 from turncheck.comparison.model import ManyLosses
-from turncheck.comparison.shares import more_in_words
-from turncheck.comparison.together import ENOUGH_OF_A_BASE
+from turncheck.comparison.shares import ENOUGH_OF_A_BASE, more_in_words
 from turncheck.evaluations.kind import REPEATED, how_repeated, repeats_of
 from turncheck.evaluations.kinds import CASES
 from turncheck.messages.phrasing import count
