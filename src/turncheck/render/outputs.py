@@ -22,11 +22,12 @@ from turncheck.render.links import Links  # noqa: TC001 - in a type that is eval
 from turncheck.render.markdown import COMMENT_LIMIT, Fork, render_comment, render_summary
 from turncheck.render.rasa_files import NAMED_AS_TODAY, major_of_files, nlu_files, story_files
 from turncheck.render.rendered import Rendered
-from turncheck.render.sarif import RuleText, run_sarif
+from turncheck.render.sarif import run_sarif
 from turncheck.report.codec import file_of
 
 if TYPE_CHECKING:
     from turncheck.comparison.model import Comparison
+    from turncheck.render.rule_text import RuleText
     from turncheck.render.wording.verdict import Verdict
     from turncheck.report.model import Report
     from turncheck.settings.options import JunitFlavour

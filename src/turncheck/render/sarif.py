@@ -26,6 +26,7 @@ from turncheck.render.annotations import Level, find_remarks
 from turncheck.render.assistants import comment_key
 from turncheck.render.links import RootedPaths, places_of_findings, repository_path
 from turncheck.render.rendered import Rendered
+from turncheck.render.rule_text import RuleText
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -44,18 +45,6 @@ MOST_BYTES: Final = 9_500_000
 _LONGEST_MESSAGE: Final = 4_000
 _LEVELS: Final[Mapping[Severity, str]] = {"error": "error", "warning": "warning", "info": "note"}
 _OF_LEVELS: Final[Mapping[Level, Severity]] = {"error": "error", "warning": "warning", "notice": "info"}
-
-
-class RuleText(Struct, frozen=True):
-    """What is said about a code: a title, an explanation in Markdown, and its default severity.
-
-    ``in_manual``: whether the manual of findings explains it.
-    """
-
-    title: str
-    help: str
-    severity: Severity
-    in_manual: bool = True
 
 
 TEST_RULES: Final[Mapping[str, RuleText]] = {

@@ -16,7 +16,7 @@ from turncheck.validation.checks import CATALOGUE
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from turncheck.render.sarif import RuleText
+    from turncheck.render.rule_text import RuleText
     from turncheck.validation.checks import Check
 
 _PREFACE: Final = """\
@@ -112,7 +112,7 @@ def _block(text: str, language: str) -> str:
 
 def rule_texts() -> Mapping[str, RuleText]:
     """Return the text of each code of a finding."""
-    from turncheck.render.sarif import RuleText  # few outputs have it
+    from turncheck.render.rule_text import RuleText  # few outputs have it
 
     return {
         code: RuleText(check.title, f"{check.title}. {check.text} {check.details}".strip(), check.severity)
