@@ -9,7 +9,10 @@ import os
 import signal
 import sys
 from contextlib import suppress
-from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 KILL = getattr(signal, "SIGKILL", signal.SIGTERM)
 """Ends a process at once; on Windows any signal does."""
@@ -49,7 +52,7 @@ def home_folder() -> str:
     except KeyError:
         return "/"
     except ImportError:
-        return str(Path.home())
+        return os.path.expanduser("~")  # noqa: PTH111 - every command starts with this module, few need pathlib
 
 
 def signal_group(pid: int, number: int) -> None:
@@ -63,7 +66,7 @@ def signal_group(pid: int, number: int) -> None:
         return
     import subprocess
 
-    taskkill = Path(os.environ.get("SYSTEMROOT", r"C:\Windows"), "System32", "taskkill.exe")
+    taskkill = os.path.join(os.environ.get("SYSTEMROOT", r"C:\Windows"), "System32", "taskkill.exe")  # noqa: PTH118
     with suppress(OSError):
         subprocess.run([taskkill, "/T", "/F", "/PID", str(pid)], capture_output=True, check=False)  # noqa: S603
 
@@ -119,6 +122,8 @@ def program(name: str) -> str:
     """
     if sys.platform != "win32":
         return name
+    from pathlib import Path
+
     folders = (Path(one) for one in os.environ.get("PATH", "").split(os.pathsep))
     found = (folder / f"{name}.exe" for folder in folders if folder.is_absolute())
     return next((str(one) for one in found if one.is_file()), str(Path(sys.prefix, f"no {name}")))
