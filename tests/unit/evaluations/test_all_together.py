@@ -240,3 +240,12 @@ def test_what_is_as_usual_only_by_what_it_is_worth_is_worse(golden: Golden) -> N
     worse = [case for case in section.cases if of(section, case.name).outcome == "worse"]
     assert worse
     golden(worse[0].warning)
+
+
+@pytest.mark.parametrize(("lost", "regressed", "found"), [(12, False, True), (2, False, False), (12, True, False)])
+def test_the_simulation_counts_what_is_worse_by_less_as_a_run_does(lost: int, regressed: bool, found: bool) -> None:
+    """One case of eight, of which 28 runs in turn with the base say something."""
+    suite = InTurn(Situation("", 8), 1, 0, np.random.default_rng(1))
+    suite.failed[0, 0] = suite.lost[0, 0] = lost
+    suite.there[0, 0], suite.worse[0, 0] = 28, regressed
+    assert suite.is_worse_by_less(0) == found
