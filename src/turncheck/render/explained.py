@@ -246,7 +246,7 @@ def _cause(run: Run, what: str) -> Explained | None:
     gate, cause = named
     if cause.location is not None:
         found = _test(run, f"{cause.location}") or _finding(run, f"{cause.location}")
-        if found is not None and found.subject in cause.what:
+        if found is not None:
             return found
     return Explained(
         subject=_line(cause.what),
