@@ -106,7 +106,18 @@ def user_error_from_os(error: BaseException) -> UserError | None:
         return UserError(what, hint=hint_of(error))
     if place:
         return UserError(f"{place}: {error.strerror or type(error).__name__}", hint=hint_of(error))
+    if isinstance(error, FileNotFoundError) and _is_nowhere():
+        return UserError("the current folder does not exist any more", hint="Change to one that does.")
     return None
+
+
+def _is_nowhere() -> bool:
+    """Whether the folder that this process works in was deleted."""
+    try:
+        os.getcwd()  # noqa: PTH109 - only whether there is one
+    except FileNotFoundError:
+        return True
+    return False
 
 
 # What an engine raises when it can no longer answer.

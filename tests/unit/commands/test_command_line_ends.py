@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from golden_texts import Golden
@@ -46,3 +47,18 @@ def test_a_fault_of_ours_is_shown_whole(
     said = capsys.readouterr().err
     assert "RuntimeError: out of joint" in said
     golden(said, only="0.1.0")
+
+
+@pytest.mark.parametrize("command", [["run"], ["data", "validate"], ["init"], ["test", "nlu"]])
+def test_a_folder_that_was_deleted_is_no_fault_of_ours(command: list[str], tmp_path: Path) -> None:
+    here = tmp_path / "bot"
+    here.mkdir()
+    script = f"import os, sys; os.rmdir({str(here)!r}); from turncheck.__main__ import main; sys.exit(main())"
+
+    done = subprocess.run(
+        [sys.executable, "-c", script, *command], cwd=here, capture_output=True, text=True, check=False
+    )
+
+    assert done.returncode == 2
+    assert "Traceback" not in done.stderr
+    assert len(done.stderr.splitlines()) == 2
