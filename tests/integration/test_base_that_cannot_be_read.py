@@ -602,3 +602,12 @@ def test_what_neither_side_shows_is_never_said_to_be_unchanged(
     assert judged.code or judged.verdict["reservation"]
     golden(judged.verdict["summary"])
     golden(judged.verdict["reservation"])
+
+
+def test_endpoints_that_cannot_be_read_hide_nothing_that_is_compared(repository: Repository) -> None:
+    broken = {"endpoints.yml": "action_endpoint: [nowhere]\n"}
+
+    judged = repository.judged(broken, {**broken, "data/nlu.yml": NLU.replace("hi there", "hi you")})
+
+    assert judged.report["unread"]
+    assert judged.verdict["reservation"] == ""
