@@ -18,14 +18,20 @@ _MANY_ERRORS: Final = 5
 RUNS_FOR_AN_ERROR: Final = 2
 """How many runs that passed or failed make up for one that ended in an error."""
 
-NOT_IN_TURN: Final = "The base is not asked in turn with this side: "
-"""What a remark begins with that says why."""
+OTHER_BOT: Final = "this change alters `bot:`, and the base's own is not at hand (no checkout with its commit)"
+SAME_BOT: Final = "it would be asked at the same address"
+"""Why the base was not asked in turn, although somebody said where it runs."""
 UNTOLD: Final = "never on the base, in too few runs to tell"
 """Of a flaky test: what no run of the base did."""
 Runs = Annotated[str, msgspec.Meta(pattern=r"^[PFpf]*(?!\n)$", max_length=1000)]
 """Runs in their order: ``P`` passed, ``F`` failed; small letters: run because others of the test had failed."""
 Pairs = Annotated[str, msgspec.Meta(pattern=r"^([PF][PF])*(?!\n)$", max_length=2000)]
 RepeatedOutcome = Literal["passed", "flaky", "failed", "regressed", "worse", "unclear"]
+
+
+def not_in_turn(why: str) -> str:
+    """Return the remark that says why the base was not asked in turn."""
+    return f"The base is not asked in turn with this side: {why}. Cases are compared with the base's report alone."
 
 
 def too_many_errors(errors: int, runs: int) -> bool:

@@ -13,7 +13,7 @@ from fractions import Fraction
 from functools import partial
 from io import StringIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from turncheck.ci.host import exact_commit
 from turncheck.comparison.losses import without_runs_before_losses
@@ -39,7 +39,7 @@ from turncheck.project.e2e.cases import read_cases
 from turncheck.project.project_file import BOTIUM_FILES
 from turncheck.project.quarantine import QUARANTINE_FILE
 from turncheck.report.model import LONGEST_BASE
-from turncheck.report.repeats import NOT_IN_TURN
+from turncheck.report.repeats import OTHER_BOT, SAME_BOT, not_in_turn
 from turncheck.run.assistant import asked_at_base, is_same_bot, opened_engine
 from turncheck.run.reading import read_configured, read_tests
 from turncheck.settings.engines import ENGINES
@@ -56,13 +56,6 @@ if TYPE_CHECKING:
     from turncheck.run.under_way import RunInProgress
     from turncheck.settings.options import Settings
 
-OTHER_BOT: Final = (
-    f"{NOT_IN_TURN}this change alters `bot:`, and the base's own is not at hand (no"
-    " checkout with its commit). Cases are compared with the base's report alone."
-)
-SAME_BOT: Final = (
-    f"{NOT_IN_TURN}it would be asked at the same address. Cases are compared with the base's report alone."
-)
 _NAMES: dict[str, tuple[str, str]] = {
     "nlu": ("test sentence", "test sentences"),
     "e2e": ("end-to-end case", "end-to-end cases"),
@@ -227,7 +220,7 @@ def engine_of_base(run: RunInProgress, remark: Callable[[str], None]) -> Iterato
         return
     there = _as_on_base(run, there)
     if there is None or is_same_bot(there, run.settings):
-        remark(OTHER_BOT if there is None else SAME_BOT)
+        remark(not_in_turn(OTHER_BOT if there is None else SAME_BOT))
         yield None
         return
     inputs = run.inputs

@@ -19,7 +19,7 @@ from turncheck.render.wording.gates import judge
 from turncheck.render.wording.repeats import few_attempts, few_runs, repeats_in_words, worth_of_passing
 from turncheck.report.measured import MeasuredRun, MeasuredTurn
 from turncheck.report.model import Attempt, EngineInfo, GateSettings, HowRepeated, Repeats
-from turncheck.run.repeats import OTHER_BOT, SAME_BOT
+from turncheck.report.repeats import OTHER_BOT, SAME_BOT, not_in_turn
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -296,7 +296,9 @@ def test_a_command_says_it_of_cases_that_it_repeats_by_itself() -> None:
     assert not list(few_attempts([erred, *made.e2e.cases[1:]]))
 
 
-@pytest.mark.parametrize("remark", [OTHER_BOT, SAME_BOT, "1 run of the base, asked in turn with this side, ended."])
+@pytest.mark.parametrize(
+    "remark", [not_in_turn(OTHER_BOT), not_in_turn(SAME_BOT), "1 run of the base, asked in turn with this side, ended."]
+)
 def test_why_turns_were_not_compared_in_turn_is_the_true_reason(remark: str, golden: Golden) -> None:
     turn = MeasuredTurn(ms=100.0)
     measured = tuple(MeasuredRun(turns=(turn,)) for _ in range(2))

@@ -8,7 +8,7 @@ from turncheck.gates.figures import shared_examples
 from turncheck.gates.judged import Drop, NoFigure, Value
 from turncheck.render.wording.figures import change, figure, no_verdict
 from turncheck.render.wording.reasons.context import Context, hidden_on_base, no_base, unclear
-from turncheck.report.repeats import NOT_IN_TURN
+from turncheck.report.repeats import OTHER_BOT, SAME_BOT, not_in_turn
 
 if TYPE_CHECKING:
     from turncheck.gates.judged import GateOutcome, JudgedGate
@@ -67,11 +67,13 @@ def in_short(gate: JudgedGate, _: Context) -> str | None:
             return None
 
 
+_SAY_WHERE: Final = "say where that runs (`--bot-url-base`)"
+
+
 def _no_pairs(_: JudgedGate, context: Context) -> str:
     """Say why the base was not asked in turn; if nothing else is known, nobody said where it runs."""
     remarks = context.report.e2e.remarks if context.report.e2e is not None else ()
-    found = (remark.removeprefix(NOT_IN_TURN) for remark in remarks if remark.startswith(NOT_IN_TURN))
-    why = next((remark.partition(". ")[0] for remark in found), "say where that runs (`--bot-url-base`)")
+    why = next((one for one in (OTHER_BOT, SAME_BOT) if not_in_turn(one) in remarks), _SAY_WHERE)
     return f"it was not measured in turn with the base: {why}"
 
 
