@@ -313,6 +313,8 @@ def check_rules(facts: Facts) -> Iterator[Finding]:
         shared = _retrieval_intent(keys, [conflict.place.name, *(place.name for place in conflict.others)])
         if shared:
             finding = replace(finding, hint=_ONE_RULE.format(intent=shared), names=(Name("intent", shared),))
+        elif not conflict.is_story:
+            finding = replace(finding, hint=_AMONG_RULES)
         yield replace(finding, hint=_ALONE.get(conflict.kind, finding.hint))
 
 
@@ -323,6 +325,7 @@ _ALONE: Final[Mapping[str, str]] = {
     " where one must stay empty, set it to null.",
 }
 """What to do about a rule that contradicts nothing, by what is wrong with it."""
+_AMONG_RULES: Final = "Rasa refuses to train (RulePolicy). Make the rules agree, or give one of them a condition."
 _ONE_RULE: Final = (
     "Rasa refuses to train (RulePolicy): rules see only `{intent}`, not `{intent}/…`. Write one rule for the intent"
     " `{intent}`, with the action `utter_{intent}`."

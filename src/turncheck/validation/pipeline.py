@@ -79,6 +79,7 @@ def check_test_names(facts: Facts) -> Iterator[Finding]:
     intents = facts.intents | facts.nlu_intents.keys()
     known: dict[str, Collection[str]] = {
         "action": facts.actions | facts.responses,
+        "bot message": facts.actions,
         "response": facts.responses,
         "intent": intents,
         "form": facts.forms,
@@ -101,7 +102,8 @@ def check_test_names(facts: Facts) -> Iterator[Finding]:
     for (code, kind, name, _), (first, *others) in places.items():
         is_response = kind == "action" and name.startswith("utter_")
         called = "response" if is_response else "intent" if kind == "label" else kind
-        message = f"A test names the {called} '{name}', which is not defined."
+        why = "which no story or rule says" if kind == "bot message" else "which is not defined"
+        message = f"A test names the {called} '{name}', {why}."
         near = suggestion(name, known[kind])
         yield found(code, message, first, near, others, names=(Name(called, name),))
     yield from _keys_as_actions(facts)
@@ -144,6 +146,8 @@ def _of_step(step: model.Step, intents: Collection[str]) -> Iterator[_Named]:
     match step:
         case model.ActionStep(action=name) if name:
             yield "test-action-undefined", "action", name, step.location
+        case model.BotStep(text=str() as text) if text:  # an action of its own, known from end-to-end stories only
+            yield "test-action-undefined", "bot message", text, step.location
         case model.UserStep() if step.base_intent and step.base_intent not in intents:
             # Without text nothing has to be understood: the dialogue may still go on as in the story.
             code = "test-intent-undefined" if step.text else "test-name-undefined"
@@ -405,7 +409,18 @@ def rasas_view(facts: Facts) -> RasaView:
     # Rasa stops at a slot without a value that the emptied domain lacks; the project has it.
     consequences += [finding for finding in seen if finding.code == "slot-named-undefined"]
     seen = [finding for finding in seen if finding.code != "slot-named-undefined"]
+    seen = [_as_emptied(finding, seen) if finding.code == "domain-empty" else finding for finding in seen]
     return RasaView(seen, [*hidden, *never_read], consequences, is_emptied=True)
+
+
+def _as_emptied(empty: Finding, seen: Iterable[Finding]) -> Finding:
+    """Say of a domain that Rasa dropped what it was dropped for, if that is known: there is something in it."""
+    causes = (one for one in seen if CHECKS[one.code].then == "empties the domain" or one.code == "version-too-high")
+    cause = next(causes, None)
+    if cause is None:
+        return empty
+    message = f"Rasa goes on with an empty domain, because of {cause.location}."
+    return replace(empty, message=message, hint="There is nothing else to do here: mend what is wrong there.")
 
 
 def _visible(findings: Iterable[Finding]) -> list[Finding]:

@@ -59,6 +59,9 @@ def test_a_case_may_send_what_a_button_sends(message: str, unknown: list[str], p
     assert all(one.startswith(f"warning {CASES}:4:5 e2e-unknown-name: ") for one in found)
 
 
+SAID = 'version: "3.1"\nstories:\n- story: by text\n  steps:\n  - user: so long\n  - bot: See you soon\n'
+
+
 NOBODY = 'version: "3.1"\nnlu:\n- intent: nobody\n  examples: |\n    - hello to all of you\n'
 
 
@@ -84,6 +87,8 @@ NOBODY = 'version: "3.1"\nnlu:\n- intent: nobody\n  examples: |\n    - hello to 
             "size",
         ),
         (["intent: greet", "active_loop: piza_form"], "6:5 test-name-undefined: A test names the form", "pizza_form"),
+        (["intent: greet", "bot: Hello again!"], "6:5 test-action-undefined: A test names the bot message", ""),
+        (["intent: greet", "bot: See you sooon"], "6:5 test-action-undefined: ", "See you soon"),
         (["intent: greet", "acton: utter_greet"], "6:5 schema-violation: ", "action"),
         (["intent: greet\n    entites: []", "action: utter_greet"], "6:5 schema-violation: ", "entities"),
         (["intent: greet\n    action: utter_greet"], "6:5 schema-violation: ", ""),
@@ -92,6 +97,7 @@ NOBODY = 'version: "3.1"\nnlu:\n- intent: nobody\n  examples: |\n    - hello to 
 def test_what_only_a_test_story_names_is_a_note_beside_rasa_and_strictly_shown(
     steps: list[str], found: str, meant: str, project: Path
 ) -> None:
+    (project / "data" / "texts.yml").write_text(SAID, encoding="utf-8")
     (project / STORIES).write_text(story(*steps), encoding="utf-8")
     is_told(project, f"{STORIES}:{found}", f"Did you mean '{meant}'?" if meant else "")
 
@@ -135,7 +141,13 @@ def test_an_action_with_a_key_of_a_retrieval_intent_is_told_what_runs(project: P
 
 def test_what_is_defined_is_not_told(project: Path) -> None:
     steps = ("intent: faq/hours", "action: utter_faq", "intent: order", "action: pizza_form", "active_loop: pizza_form")
-    more = ("slot_was_set:\n    - requested_slot: size", "active_loop: null", "action: action_listen", "bot: Hello!")
+    more = (
+        "slot_was_set:\n    - requested_slot: size",
+        "active_loop: null",
+        "action: action_listen",
+        "bot: See you soon",
+    )
+    (project / "data" / "texts.yml").write_text(SAID, encoding="utf-8")
     (project / STORIES).write_text(story(*steps, *more), encoding="utf-8")
     (project / CASES).write_text(case("user: hello", "utter: utter_faq/hours"), encoding="utf-8")
     assert told(project, strict=True) == []

@@ -85,6 +85,20 @@ def test_is_an_error_and_the_only_one(case: str, tmp_path: Path) -> None:
     assert validated.exit_code(fail_on_warnings=False) == 1
 
 
+@pytest.mark.parametrize(
+    ("edit", "place"),
+    [
+        ((D, "      entity: size", "      intent: order"), "domain.yml:20:7"),
+        ((D, "    - type: from_entity\n", "    - type: from_entities\n"), "domain.yml:20:7"),
+        ((D, 'version: "3.1"', 'version: "9.0"'), "domain.yml:1:10"),
+    ],
+)
+def test_a_domain_that_rasa_drops_is_not_called_empty(edit: tuple[str, str, str], place: str, tmp_path: Path) -> None:
+    validated = validate(read(tmp_path, edit, (N, "faq/hours", "faq")), drop_in=True)
+    (empty,) = [finding for finding in validated.findings if finding.code == "domain-empty"]
+    assert place in empty.message
+
+
 @pytest.mark.parametrize("case", PASSED)
 def test_passes_as_in_rasa(case: str, tmp_path: Path) -> None:
     validated = validate(read(tmp_path, PASSED[case]), drop_in=True)

@@ -534,6 +534,17 @@ def test_a_story_conflict_names_all_stories_and_where_they_part(tmp_path: Path) 
     assert found[0].location not in found[0].others, "a place is named once"
 
 
+def test_what_to_do_about_rules_that_contradict_each_other_speaks_of_no_story(tmp_path: Path) -> None:
+    again = "- rule: otherwise\n  steps:\n  - intent: goodbye\n  - action: utter_greet\n"
+    found = [one for one in checked(tmp_path, (R, "", again)).findings if one.code == "rule-contradiction"]
+    assert found
+    assert not any("story" in one.hint for one in found)
+    story = again.replace("rule:", "story:")
+    found = [one for one in checked(tmp_path / "other", (S, "", story)).findings if one.code == "rule-contradiction"]
+    assert all("story" in one.hint for one in found)
+    assert found
+
+
 def test_an_empty_project_is_judged_without_a_traceback(tmp_path: Path) -> None:
     project = read(tmp_path, **dict.fromkeys((D, N, S, R, C), ""))
     assert "domain-empty" in {finding.code for finding in validate(project).findings}
