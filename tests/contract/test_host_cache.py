@@ -9,6 +9,7 @@ import re
 import shutil
 import socket
 import tarfile
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -478,6 +479,24 @@ def test_a_server_that_never_answers_costs_five_seconds_and_one_line(
         with timing.at_most(5, time.monotonic):
             assert seconds_of(job, variables) < 20
     golden(*(line.replace("ReadTimeout", "Timeout") for line in job.lines))  # whichever is first
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("hangs", ["Create", "Finalize"])
+def test_a_service_that_answers_ever_more_slowly_costs_five_seconds(
+    job: CachedJob, timing: Timing, monkeypatch: pytest.MonkeyPatch, hangs: str
+) -> None:
+    answered, over = job.results.caches.call, threading.Event()
+
+    def slowly(method: str, *rest: Any) -> Any:
+        over.wait(8 if method.startswith(hangs) else 2.5)
+        return answered(method, *rest)
+
+    monkeypatch.setattr(job.results.caches, "call", slowly)
+    with timing.at_most(5.5, time.monotonic):
+        seconds_of(job, job.of_main())
+    over.set()
+    assert len(job.lines) == 1
 
 
 def test_a_server_that_is_not_there_costs_one_line(job: CachedJob, timing: Timing, golden: Golden) -> None:

@@ -15,7 +15,7 @@ import time
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING, BinaryIO, Final
+from typing import TYPE_CHECKING, Any, BinaryIO, Final
 
 import msgspec
 
@@ -38,6 +38,8 @@ _SECONDS_LOST: Final = 4.0
 """Seconds that may be lost with calls that fail, all together."""
 _SECONDS: Final = 30.0
 """Seconds that all calls may take together, those that succeed included: training anew is no slower."""
+_SECONDS_PROMPT: Final = 1.0
+"""Seconds that an answer of the service itself may take; what is more is lost: a service that hangs began slowly."""
 _SECONDS_TO_RESOLVE: Final = 2.0
 _MOST_LISTED: Final = 1_000
 _SCHEME: Final = "1.0"
@@ -128,6 +130,12 @@ class CacheService(ResultsHost):
         if not found:
             self.patience.spend(time.monotonic() - begun)
             raise RestError(f"the results service cannot be reached ({place.host} has no address here)")
+
+    def _call(self, method: str, message: Mapping[str, Any]) -> dict[str, Any]:
+        begun = time.monotonic()
+        answer = super()._call(method, message)
+        self.patience.spend(max(0.0, time.monotonic() - begun - _SECONDS_PROMPT))
+        return answer
 
     def find(self, key: str, *, prefix: bool) -> tuple[str, str] | None:
         """Return the key of an entry and the address to get it from; ``prefix``: of the newest whose key begins so.
