@@ -88,6 +88,13 @@ class LinesOfChange(Struct, frozen=True):
     beside: frozenset[int] = frozenset()
 
 
+class OtherState(Struct, frozen=True):
+    """What a checkout is compared with: a commit or tree, and the folder of its objects if they are not here."""
+
+    name: str
+    objects: Path | None = None
+
+
 class Checkout(Struct, frozen=True, dict=True):
     """A working tree. ``top`` is its folder; which remotes it has is asked once."""
 
@@ -277,19 +284,47 @@ class Checkout(Struct, frozen=True, dict=True):
             places.append(f":(exclude){os.path.realpath(without)}")
         return bool(self._ask("status", "--porcelain", "--untracked-files=all", "--", *places))
 
-    def changed_lines(self, commit: str, folder: Path) -> dict[Path, LinesOfChange]:
-        """Return the lines below a folder that a commit does not have, by file; of a file that is new, all of them.
+    @contextmanager
+    def state_of(self, commit: str, folder: Path | None) -> Iterator[OtherState]:
+        """Yield what git can compare this checkout with; where a commit is not here, a tree of its files in a folder.
+
+        The checkout itself stays as it is: the tree is in a repository of its own, which is removed afterwards.
+
+        Args:
+            commit: its full object id.
+            folder: has its files, if they are known.
+
+        Raises:
+            GitError: git cannot read them.
+        """
+        if folder is None or self.has_files_of(commit):
+            yield OtherState(commit)
+            return
+        with temporary_folder("base") as holder:
+            new, index = Checkout(holder), holder / "index"
+            new._run("init", "--quiet", "--bare", f"--object-format={_FORMATS[len(commit)]}", ".")
+            place = ("-C", str(folder), f"--git-dir={holder}", f"--work-tree={folder}", "-c", "core.bare=false")
+            new._run(*place, "add", "--all", "--force", ".", index=index)
+            yield OtherState(new._run("write-tree", index=index), holder / "objects")
+
+    def has_files_of(self, commit: str) -> bool:
+        """Whether a commit is here, and surely its files, too: not so in a partial clone, which git would fetch more
+        for."""
+        return self.has(commit) and self._ask("config", "--get-regexp", r"^remote\..*\.promisor$") is None
+
+    def changed_lines(self, state: OtherState, folder: Path) -> dict[Path, LinesOfChange]:
+        """Return the lines below a folder that a state does not have, by file; of a file that is new, all of them.
 
         A file that was only moved has no changed lines.
 
         Raises:
-            GitError: the commit is not here.
+            GitError: the state is not here.
         """
         place = str(folder.resolve())
         # What attributes of the change itself say (that a file is binary) does not count.
         how = ("--unified=0", "--find-renames", "--text", "--no-color", "--no-ext-diff", "--no-textconv")
         plain = ("-c", "core.quotePath=false", "diff", *how, "--src-prefix=", "--dst-prefix=")
-        changed = _lines_of_diff(self._run(*plain, commit, "--", place))
+        changed = _lines_of_diff(self._run(*plain, state.name, "--", place, objects=state.objects))
         new = self._ask("ls-files", "-z", "--others", "--exclude-standard", "--", place) or ""
         for name in filter(None, new.split("\0")):
             with suppress(OSError):
@@ -297,42 +332,44 @@ class Checkout(Struct, frozen=True, dict=True):
                 changed[name] = LinesOfChange(frozenset(range(1, number + 2)))
         return {self.top / name: lines for name, lines in changed.items()}
 
-    def number_of_changed_lines(self, commit: str, places: Iterable[Path]) -> int:
-        """Return how many lines of files and below folders were added and removed since a commit, as git counts.
+    def number_of_changed_lines(self, state: OtherState, places: Iterable[Path]) -> int:
+        """Return how many lines of files and below folders were added and removed since a state, as git counts.
 
         Files that git does not know are not counted, nor what is outside of the checkout.
 
         Raises:
-            GitError: the commit is not here.
+            GitError: the state is not here.
         """
         how = ("--numstat", "--find-renames", "--text", "--no-ext-diff", "--no-textconv")
         within = [str(place) for one in places if (place := one.resolve()).is_relative_to(self.top.resolve())]
         if not within:
             return 0
-        counted = self._run("diff", *how, commit, "--", *within)
+        counted = self._run("diff", *how, state.name, "--", *within, objects=state.objects)
         numbers = (line.split("\t", 2)[:2] for line in counted.splitlines())
         return sum(int(number) for both in numbers for number in both if number.isdigit())
 
-    def deleted_files(self, commit: str, folder: Path) -> list[Path]:
-        """Return the files below a folder that a commit has and that are gone; not those that were only moved.
+    def deleted_files(self, state: OtherState, folder: Path) -> list[Path]:
+        """Return the files below a folder that a state has and that are gone; not those that were only moved.
 
         Raises:
-            GitError: the commit is not here.
+            GitError: the state is not here.
         """
         how = ("--name-only", "-z", "--diff-filter=D", "--find-renames", "--ignore-submodules=all", "--no-ext-diff")
-        gone = self._output("diff", *how, commit, "--", str(folder.resolve())).split(b"\0")
+        place = str(folder.resolve())
+        gone = self._output("diff", *how, state.name, "--", place, objects=state.objects).split(b"\0")
         return [self.top / os.fsdecode(name) for name in gone if name]
 
-    def differing(self, commit: str) -> list[str]:
-        """Return the paths of files that are not as in a commit: others, gone, new, or with another mode.
+    def differing(self, state: OtherState) -> list[str]:
+        """Return the paths of files that are not as in a state: others, gone, new, or with another mode.
 
         Files that nobody has added are not seen, and what a sparse checkout leaves out is not gone.
 
         Raises:
-            GitError: the commit is not here.
+            GitError: the state is not here.
         """
         how = ("--name-only", "-z", "--no-renames", "--ignore-submodules=none", "--no-ext-diff")
-        return [os.fsdecode(name) for name in self._output("diff", *how, commit, "--").split(b"\0") if name]
+        differing = self._output("diff", *how, state.name, "--", objects=state.objects)
+        return [os.fsdecode(name) for name in differing.split(b"\0") if name]
 
     def tracks(self, path: Path) -> bool:
         """Whether a file, files below a folder, or a submodule around them belong to the repository.
@@ -453,16 +490,18 @@ class Checkout(Struct, frozen=True, dict=True):
         self,
         *arguments: str,
         index: Path | None = None,
+        objects: Path | None = None,
         settings: Sequence[tuple[str, str]] = (),
         offline: bool = True,
     ) -> str:
-        said = self._output(*arguments, index=index, settings=settings, offline=offline)
+        said = self._output(*arguments, index=index, objects=objects, settings=settings, offline=offline)
         return said.decode("utf-8", "replace").strip()
 
     def _output(
         self,
         *arguments: str,
         index: Path | None = None,
+        objects: Path | None = None,
         settings: Sequence[tuple[str, str]] = (),
         offline: bool = True,
         with_large_files: bool = False,
@@ -473,6 +512,8 @@ class Checkout(Struct, frozen=True, dict=True):
             environment |= {name: os.environ[name] for name in _TO_CONNECT if name in os.environ}
         for number, (name, value) in enumerate(settings):  # not as arguments, which every process can see
             environment |= {f"GIT_CONFIG_KEY_{number}": name, f"GIT_CONFIG_VALUE_{number}": value}
+        if objects is not None:
+            environment["GIT_ALTERNATE_OBJECT_DIRECTORIES"] = str(objects)
         if with_large_files:
             environment.pop("GIT_LFS_SKIP_SMUDGE")
         environment["GIT_CONFIG_COUNT"] = str(len(settings))

@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 import os
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
@@ -36,7 +37,7 @@ from turncheck.run.assistant import asked_at_base, is_same_bot
 from turncheck.run.base_assistant import BaseAssistant, settings_file_of
 from turncheck.run.base_projects import BaseTree, paired
 from turncheck.run.evaluated_project import report_of_project
-from turncheck.run.inputs import AtCommit, Inputs, differing_files
+from turncheck.run.inputs import AtCommit, Inputs, differing_files, with_size_of_change
 from turncheck.run.named_baseline import read_baseline
 from turncheck.run.report_of import report_of
 from turncheck.settings.engines import ENGINES
@@ -142,7 +143,8 @@ class BaselineSearch(Struct):
             if lacking := there.lacks(own):
                 raise UserError(lacking)
             source = Source(repository=self.inputs.source.repository, commit=commit)
-            yield AtCommit(self._inputs_for(there, own, source), differing_files(self.checkout, commit))
+            differing = partial(differing_files, self.checkout, commit, there.tree.tree)
+            yield AtCommit(self._inputs_for(there, own, source), differing)
 
     def ensure_base_is_known(self, name: str) -> None:
         """Make sure, before anything is measured, that a base named by the user exists.
@@ -183,6 +185,8 @@ class BaselineSearch(Struct):
             self._warnings.append(f"the assistant was moved: on the base it is in '{there.project.path or '.'}'")
         elif there is not None and there.project.path != self._named:
             changes.append(SettingChange(name="project", base=there.project.path or ".", value=self._named or "."))
+        if there is not None and found.commit == base.commit:  # its files may be in no checkout
+            found = with_size_of_change(found, self.inputs.settings, there.tree.tree)
         return replace(
             found,
             report=self._as_given(found.report, report),

@@ -6,6 +6,7 @@ It may measure only what a change touches: the lines that differ from the commit
 from __future__ import annotations
 
 import re
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -14,7 +15,7 @@ import msgspec
 
 from turncheck.ci.base import NO_CHECKOUT, BaseSearch
 from turncheck.ci.git import Checkout, GitError, LinesOfChange, find_checkout
-from turncheck.ci.host import Base, Host
+from turncheck.ci.host import Base, Host, HostError, exact_commit
 from turncheck.evaluations.answers import COMPUTE_LOCALLY, Answers
 from turncheck.messages.errors import UserError
 from turncheck.process.regular_file import file_and_case, read_regular
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from contextlib import AbstractContextManager
 
+    from turncheck.comparison.model import Present
     from turncheck.engines.base import Engine, Part
     from turncheck.messages.finding import Location
     from turncheck.process.cache import Cache
@@ -47,8 +49,8 @@ class Inputs:
     refer to, if not to that; ``settings_file`` the ``turncheck.yml`` that was read,
     ``settings_folder`` where it is looked for, as is the quarantine; ``chooser`` the folder whose file
     may name several assistants, and ``projects`` those that it names; ``changed`` returns which lines a change
-    touches; ``cache`` is where trained models are kept, if at all; ``at_commit`` has the files of another commit, as
-    long as the block lasts, and yields what is measured there.
+    touches, ``sized`` adds to a baseline how much it changes; ``cache`` is where trained models are kept, if at all;
+    ``at_commit`` has the files of another commit, as long as the block lasts, and yields what is measured there.
     """
 
     settings: Settings
@@ -67,21 +69,20 @@ class Inputs:
     chooser: Path | None = None
     projects: tuple[str, ...] = ()
     changed: Callable[[], ChangedLines] | None = None
-    size: Callable[[str], int | None] | None = None
-    deleted: Callable[[str], tuple[str, ...]] | None = None
+    sized: Callable[[Present], Present] | None = None
     cache: Cache | None = None
     at_commit: Callable[[str], AbstractContextManager[AtCommit]] | None = None
 
 
 class AtCommit(msgspec.Struct, frozen=True):
-    """What is measured at another commit, and the paths, in this checkout, of the files that are others there."""
+    """What is measured at another commit; ``differing`` returns which files of this checkout are others there."""
 
     inputs: Inputs
-    differing: tuple[Path, ...]
+    differing: Callable[[], tuple[Path, ...]]
 
 
-def differing_files(checkout: Checkout | None, commit: str) -> tuple[Path, ...]:
-    """Return the paths of the files of a checkout that are not as in a commit.
+def differing_files(checkout: Checkout | None, commit: str, folder: Path) -> tuple[Path, ...]:
+    """Return the paths of the files of a checkout that are not as in a commit, whose files are in a folder, too.
 
     Raises:
         UserError: nobody can say which they are.
@@ -89,7 +90,8 @@ def differing_files(checkout: Checkout | None, commit: str) -> tuple[Path, ...]:
     if checkout is None:
         raise UserError(NO_CHECKOUT)
     try:
-        return tuple(checkout.top / name for name in checkout.differing(commit))
+        with checkout.state_of(commit, folder) as state:
+            return tuple(checkout.top / name for name in checkout.differing(state))
     except GitError as error:
         raise UserError(f"git: {error}") from error
 
@@ -138,39 +140,47 @@ def changed_lines(settings: Settings, host: Host) -> ChangedLines:
     found = search.find() if settings.base is None else search.find_named(settings.base)
     if not isinstance(found, Base) or found.commit is None:
         return ChangedLines(unknown=getattr(found, "reason", "") or "the base is not known")
+    from turncheck.ci.base_files import NoFilesError, files_of_commit  # what asks a host takes a while to import
+
     try:
-        lines = checkout.changed_lines(found.commit, folder)
+        with ExitStack() as stack:
+            files = None
+            if not checkout.has_files_of(found.commit):
+                files = stack.enter_context(files_of_commit(found.commit, checkout, host, checkout.top)).folder
+            state = stack.enter_context(checkout.state_of(found.commit, files))
+            lines = checkout.changed_lines(state, folder)
     except GitError as error:
         return ChangedLines(unknown=f"git: {error}")
+    except (NoFilesError, HostError) as error:
+        return ChangedLines(unknown=f"{error}" or "its files cannot be had")
     project = ProjectFolder(folder)
     return ChangedLines({project.name(path): touched_lines(changed, path) for path, changed in lines.items()})
 
 
-def number_of_changed_lines(settings: Settings, commit: str) -> int | None:
-    """Return how many lines of a project a change added and removed since a commit; ``None`` if nobody can say.
+def with_size_of_change(found: Present, settings: Settings, files: Path | None = None) -> Present:
+    """Return a baseline with how many lines of a project changed since its commit, and which files are gone.
 
-    Files that the settings name belong to it, wherever they are.
+    Files that the settings name belong to the project, wherever they are. Files that were only moved are not gone.
+
+    Args:
+        found: the baseline; it is returned as it is if nobody can say.
+        settings: of the project as it is now.
+        files: a folder with all files of that commit, which need not be in the checkout (a shallow clone, say).
     """
-    checkout = find_checkout(Path(settings.project))
+    folder = Path(settings.project)
+    checkout, commit = find_checkout(folder), exact_commit(found.commit)
+    if checkout is None or commit is None:
+        return found
     named = (settings.project, settings.config, settings.domain, settings.nlu)
     tests = (*settings.data, *settings.stories, *settings.e2e, *settings.batch)
     places = [Path(file_and_case(path)[0]) for path in (*named, *tests) if path]
     try:
-        return checkout.number_of_changed_lines(commit, places) if checkout is not None else None
+        with checkout.state_of(commit, files) as state:
+            number, deleted = checkout.number_of_changed_lines(state, places), checkout.deleted_files(state, folder)
     except GitError:
-        return None
-
-
-def deleted_files(settings: Settings, commit: str) -> tuple[str, ...]:
-    """Return the files of a project that are deleted since a commit, and not only moved, as places name them."""
-    folder = Path(settings.project)
-    checkout = find_checkout(folder)
-    try:
-        deleted = checkout.deleted_files(commit, folder) if checkout is not None else ()
-    except GitError:
-        return ()
+        return found
     project = ProjectFolder(folder)
-    return tuple(project.name(path) for path in deleted)
+    return msgspec.structs.replace(found, changed_lines=number, deleted=tuple(map(project.name, deleted)))
 
 
 def touched_lines(change: LinesOfChange, path: Path) -> frozenset[int]:

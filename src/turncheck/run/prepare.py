@@ -30,7 +30,7 @@ from turncheck.run.base_projects import path_in_repository
 from turncheck.run.bot_of_base import ensure_token_is_sent_as_on_base
 from turncheck.run.find_baseline import SEARCHED, BaselineSearch, is_tracked
 from turncheck.run.folders import cache_of, ensure_apart_from_project
-from turncheck.run.inputs import Inputs, changed_lines, deleted_files, number_of_changed_lines
+from turncheck.run.inputs import Inputs, changed_lines, with_size_of_change
 from turncheck.run.named_baseline import read_baseline
 from turncheck.run.report_of import now
 from turncheck.settings.file import SettingsFile, read_settings_file
@@ -126,9 +126,8 @@ def prepare(
         artifact_url=host.results_url(settings.out),
         html_url=host.results_url(settings.out, HTML_NAME),
     )
-    size = partial(number_of_changed_lines, settings)
-    deleted = partial(deleted_files, settings)
-    inputs = dataclasses.replace(inputs, changed=partial(changed_lines, settings, host), size=size, deleted=deleted)
+    sized = partial(with_size_of_change, settings=settings)
+    inputs = dataclasses.replace(inputs, changed=partial(changed_lines, settings, host), sized=sized)
     prepared = Prepared(settings, overrides, inputs, links, host, past)
     inputs = dataclasses.replace(inputs, at_commit=lambda commit: _search(prepared).at_commit(commit))
     return replace(prepared, inputs=inputs)

@@ -291,7 +291,7 @@ def _opened(run: RunInProgress) -> Engine:
     there = at_commit.inputs
     project = read_configured(there.settings, variables=there.file_variables)
     files = _files_of(run.project, run.settings) | _files_of(project, there.settings)
-    _ensure_change_is_its_own(run, at_commit.differing, files)
+    _ensure_change_is_its_own(run, at_commit.differing(), files)
     opened = opened_engine(
         _as_here(there.settings, run),
         dataclasses.replace(project, endpoints=run.project.endpoints),

@@ -82,10 +82,8 @@ def run_and_conclude(
                 report = masked(report, values_in(evaluated.project))  # what was added, such as causes
         except KeyboardInterrupt:
             report = structs.replace(report, stopped=INTERRUPTED)
-    if isinstance(baseline, Present) and baseline.commit and inputs.size is not None:
-        baseline = structs.replace(baseline, changed_lines=inputs.size(baseline.commit))
-    if isinstance(baseline, Present) and baseline.commit and inputs.deleted is not None:
-        baseline = structs.replace(baseline, deleted=inputs.deleted(baseline.commit))
+    if isinstance(baseline, Present) and baseline.changed_lines is None and inputs.sized is not None:
+        baseline = inputs.sized(baseline)
     settings = inputs.settings
     return conclude(
         report, baseline, links, inputs.rules, flavour=settings.junit_flavour, formats=settings.output_format

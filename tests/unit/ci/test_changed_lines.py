@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from golden_texts import Golden
 
-from turncheck.ci.git import Checkout, LinesOfChange
+from turncheck.ci.git import Checkout, LinesOfChange, OtherState
 from turncheck.evaluations.strength.faults import mutants_of
 from turncheck.project.reader import read_project
 from turncheck.run.inputs import touched_lines
@@ -126,7 +126,7 @@ def planted(root: Path) -> set[str]:
     """Return what the mutants of the changed lines are."""
     lines = {
         path.relative_to(root).as_posix(): touched_lines(changed, path)
-        for path, changed in Checkout(root).changed_lines("HEAD", root).items()
+        for path, changed in Checkout(root).changed_lines(OtherState("HEAD"), root).items()
     }
     return {mutant.what for mutant in mutants_of(read_project(root), 42, lines)}
 
@@ -229,7 +229,9 @@ def test_a_name_beside_which_a_line_is_gone_is_not_new(bot: Path, golden: Golden
 def test_a_line_that_looks_like_a_files_name(bot: Path) -> None:
     edit(bot, "data/rules.yml", 'version: "3.1"\n', 'version: "3.1"\n++ data/nlu.yml\n@@ -1 +1,40 @@\n')
 
-    assert Checkout(bot).changed_lines("HEAD", bot) == {bot / "data/rules.yml": LinesOfChange(frozenset({2, 3}))}
+    assert Checkout(bot).changed_lines(OtherState("HEAD"), bot) == {
+        bot / "data/rules.yml": LinesOfChange(frozenset({2, 3}))
+    }
 
 
 def test_attributes_of_the_change_hide_nothing(bot: Path, golden: Golden) -> None:
@@ -243,4 +245,4 @@ def test_attributes_of_the_change_hide_nothing(bot: Path, golden: Golden) -> Non
 def test_a_file_that_is_gone(bot: Path) -> None:
     (bot / "data/rules.yml").unlink()
 
-    assert Checkout(bot).changed_lines("HEAD", bot) == {}
+    assert Checkout(bot).changed_lines(OtherState("HEAD"), bot) == {}

@@ -10,7 +10,7 @@ import pytest
 from golden_texts import Golden
 from tools.make_strength_page import PAGE, with_table
 
-from turncheck.ci.git import Checkout
+from turncheck.ci.git import Checkout, OtherState
 from turncheck.cli import run_command_line
 from turncheck.engines.embedded.nlu.trainer import EmbeddedNluTrainer
 from turncheck.engines.embedded.workshop import EmbeddedWorkshop
@@ -229,7 +229,7 @@ def test_lines_that_a_commit_does_not_have(tmp_path: Path) -> None:
     rules.write_text(rules.read_text("utf-8").replace("rule: say bye", "rule: say goodbye"), encoding="utf-8")
     (root / "data" / "ünew.yml").write_text("a\nb\n", encoding="utf-8")
 
-    changed = Checkout(root).changed_lines("HEAD", root)
+    changed = Checkout(root).changed_lines(OtherState("HEAD"), root)
 
     assert changed[rules].written == {7}
     assert {1, 2} <= changed[root / "data" / "ünew.yml"].written
