@@ -322,7 +322,9 @@ def findings(
     tests = [_named_test(*test) for test in because]
     below = [replace(test, line=line("fails because of it: ", *test.line)) for test in tests]
     below += causes_of_finding(first) if isinstance(first, changes.FindingChange) else []
-    below += [] if others else [Entry(place=PlaceSpan(location)) for location in first.others]
+    told = {test.place for test in tests}
+    places = () if others else map(PlaceSpan, first.others)
+    below += [Entry(place=place) for place in places if place not in told]
     together = _TOGETHER.get(first.code) if len(found) > _MOST_SHOWN else None
     limit = _LONGEST_OF_MANY if together else PROSE_LIMIT
     below += [

@@ -10,10 +10,12 @@ from golden_texts import Golden
 from pull_request import LINKS
 from report_builder import BASE_COMMIT, example, report, story
 
+from turncheck.comparison.changes import CaseChange, FindingChange
 from turncheck.comparison.compare import compare
 from turncheck.comparison.model import Missing, Present, Unreachable
 from turncheck.messages.finding import Finding, Location
 from turncheck.render.console import render_console
+from turncheck.render.entries import findings
 from turncheck.render.markdown import render_comment
 from turncheck.render.phrases import expected_got, understood
 from turncheck.render.spans import Code, line, plain
@@ -232,3 +234,17 @@ def test_an_error_that_two_gates_are_about_is_listed_by_the_first(place: Locatio
         "story thanks",
         "bad: It is bad.",
     ]
+
+
+@pytest.mark.parametrize("failing", [0, 1, 2])
+def test_a_place_that_a_failing_test_names_is_not_listed_again(failing: int) -> None:
+    places = [Location("tests/test_stories.yml", line) for line in (3, 9, 15)]
+    found = FindingChange(code="c", severity="error", message="m", location=Location("a.yml", 1), others=tuple(places))
+    tests = [
+        ("story", CaseChange(name=f"{at}", location=at, base_location=at, passed=False, base_passed=True))
+        for at in places[:failing]
+    ]
+
+    entry = findings([found], because=tests)
+
+    assert [below.place.location for below in entry.below if below.place is not None] == places
