@@ -66,7 +66,7 @@ KEPT: Final = {
         " flow-model-group-undefined flow-condition-invalid flow-condition-word flow-condition-value"
         " flow-condition-never-true flow-payload-invalid flow-payload-undefined flow-payload-value"
         " flow-test-cannot-pass flow-test-names-nothing flow-link-refused flow-persisted-refused flow-question-twice"
-        " flow-server-undefined",
+        " flow-server-undefined flow-set-value",
     ),
     "another's words": _kind(
         "what has a row under another name: a refusal that is shown at its place, and what the schema refuses first",

@@ -81,7 +81,7 @@ def test_a_model_that_is_read_back_uses_it_too(model: str) -> None:
     engine = EmbeddedNluTrainer().fit(project(model))
     writer = MemberWriter()
     write_nlu(writer, engine)
-    again = read_nlu(MemberReader(writer.members))
+    again = read_nlu(MemberReader(writer.whole()))
     assert again.parse(["hi", "card in Rome"]) == engine.parse(["hi", "card in Rome"])
 
 

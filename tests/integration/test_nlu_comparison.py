@@ -13,7 +13,7 @@ import pytest
 from dask_cluster import dask_cluster
 from golden_texts import Golden
 
-from turncheck.commands import compare_pipelines as pipeline_fits
+from turncheck.commands import compare_pipelines, pipeline_fits
 from turncheck.commands.compare_pipelines import run_compare_nlu
 from turncheck.commands.nlu import NluOutput, NluTestOptions, config_files
 from turncheck.commands.pipeline_differences import pipeline_differences
@@ -102,7 +102,7 @@ def test_the_graph_is_of_means_and_deviations(tmp_path: Path, monkeypatch: pytes
         drawn.append(curves)
         return draw_curves(curves)
 
-    monkeypatch.setattr(pipeline_fits, "draw_curves", kept)
+    monkeypatch.setattr(compare_pipelines, "draw_curves", kept)
     assert compare(tmp_path, plots=True, runs=2) == 0
     scores = json.loads((tmp_path / "results.json").read_text())
     for name, runs in scores.items():

@@ -31,7 +31,9 @@ def deleted_files(
     sentences = Counter(sentence.location.path for sentence in _sentences_gone(base, head))
     names, blocks = _names_gone(base, head), Counter(_blocks_gone(base, head))
     blamed = {name for error in errors for name in broken_references(error)}
+    # What an error explains that names nothing of the file, another fault keeps from running.
     not_run = {one.evaluation for one in head.skipped} - {one.evaluation for one in base.skipped}
+    not_run = not_run if all(map(broken_references, errors)) else set()
     found = []
     for path in sorted(set(paths)):
         defined = {name for name, places in names.items() if places == {path}}

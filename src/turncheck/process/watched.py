@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import os
 import signal
+import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final, NoReturn
 
@@ -32,7 +33,7 @@ def watched(work: Callable[[], int], say: Callable[[str], object]) -> int:
 
     Where the system has no such children (macOS and Windows, which limit no memory this way), it is done here.
     """
-    if not hasattr(signal, "sigwaitinfo"):
+    if sys.platform in {"win32", "darwin"}:
         return work()
     heard = {*_PASSED_ON, signal.SIGCHLD}
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {*heard, signal.SIGUSR1})

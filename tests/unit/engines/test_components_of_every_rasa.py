@@ -152,7 +152,7 @@ def test_every_pipeline_is_run_and_answers_the_same_after_loading(
     trained = EmbeddedNluTrainer(seed=1).fit(project)
     writer = MemberWriter()
     write_nlu(writer, trained)
-    assert read_nlu(MemberReader(dict(writer.members))).parse(TEXTS) == trained.parse(TEXTS)
+    assert read_nlu(MemberReader(writer.whole())).parse(TEXTS) == trained.parse(TEXTS)
     monkeypatch.chdir(tmp_path)
     assert run_command_line(["data", "validate"]) == EXIT_OK
 

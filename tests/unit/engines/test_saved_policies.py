@@ -163,7 +163,7 @@ def write_assistant(folder: Path, major: int, *policies: str) -> Path:
 def loaded(ensemble: Ensemble) -> Ensemble:
     writer = MemberWriter()
     write_ensemble(writer, ensemble)
-    return read_ensemble(MemberReader(dict(writer.members)))
+    return read_ensemble(MemberReader(writer.whole()))
 
 
 def assert_same_answers(project: Project, ensemble: Ensemble) -> None:

@@ -208,7 +208,7 @@ def test_a_model_names_the_vectors_it_needs(installed: SentenceVectors, tmp_path
     engine = EmbeddedNluTrainer(vectors=installed).fit(bot)
     writer = MemberWriter()
     write_nlu(writer, engine)
-    reader = MemberReader(writer.members)
+    reader = MemberReader(writer.whole())
     assert needs_vectors(reader.below("nlu"))
     assert not any(b"safetensors" in content for content in writer.members.values())
     assert read_nlu(reader).parse(TEXTS) == engine.parse(TEXTS)
@@ -225,10 +225,10 @@ def test_a_model_is_not_read_without_its_vectors(
     others = SentenceVectors.at(write_tiny_bert(tmp_path / "others", seed=1))
     monkeypatch.setattr(SentenceVectors, "installed", staticmethod(lambda: others))
     with pytest.raises(UserError) as refused:
-        read_nlu(MemberReader(writer.members))
+        read_nlu(MemberReader(writer.whole()))
     golden(refused.value)
     monkeypatch.undo()
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     with pytest.raises(UserError) as refused:
-        read_nlu(MemberReader(writer.members))
+        read_nlu(MemberReader(writer.whole()))
     golden(refused.value)

@@ -248,7 +248,7 @@ def cached_ensemble(cache: Cache, key: str, domain: DialogueDomain, train: Calla
     if writer is None:
         return None
     keep_written(cache, key, _POLICIES, writer)
-    return read(MemberReader(writer.members))
+    return read(MemberReader(writer.whole()))
 
 
 MAX_MODEL_BYTES: Final = 2 << 30

@@ -217,8 +217,7 @@ _CJK: Final = r"\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
 _PIECES: Final = re.compile(f"([{_CJK}])|([^{_CJK}]+)")
 
 
-@dataclass(frozen=True, slots=True)
-class CharacterTokenizer:
+class CharacterTokenizer(msgspec.Struct, frozen=True):
     """Words as of WhitespaceTokenizer, and each Chinese or Japanese character apart, as BERT splits them.
 
     It stands in for tokenizers that need no blanks; WhitespaceTokenizer drops Chinese words, which it takes for emoji.
