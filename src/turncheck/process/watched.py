@@ -52,6 +52,8 @@ def watched(work: Callable[[], int], say: Callable[[str], object]) -> int:
 
 def _work(work: Callable[[], int], mask: AbstractSet[int]) -> NoReturn:
     """The child, which ends as soon as nobody waits for its exit code any more."""
+    if sys.platform == "win32":  # for the types: no child is made there
+        raise NotImplementedError
     code = _NOT_DONE
     try:
         with suppress(AttributeError, OSError):  # another C library
@@ -65,6 +67,8 @@ def _work(work: Callable[[], int], mask: AbstractSet[int]) -> NoReturn:
 
 def _status_of(child: int, heard: AbstractSet[signal.Signals]) -> int:
     """Wait for the child. It hears the terminal by itself; what another process sends to this one is passed on."""
+    if sys.platform == "win32":
+        raise NotImplementedError
     while True:
         if signal.sigwaitinfo(heard).si_signo in _PASSED_ON:
             os.kill(child, signal.SIGUSR1)
