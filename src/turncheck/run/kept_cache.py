@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
     from turncheck.process.screen import Console
 
+_ASK_FOR_RUNS: Final = frozenset({AUTO, "artifact"})
+"""Values of ``baseline`` with which the search for the base asks for earlier runs."""
 _FORMAT: Final = 1
 _DIGEST: Final = re.compile(r"-([0-9a-f]{64})\Z")
 _SHORT: Final = 12
@@ -73,7 +75,8 @@ def cache_of_host(
             yield given
             return
         signed = secret_setting(settings, "cache-key", environment) is not None
-        kept = KeptCache(host, cache, folder, _prefix(given, signed=signed), signed, screen, time.time() - 1)
+        base_asks = settings.baseline in _ASK_FOR_RUNS
+        kept = KeptCache(host, cache, folder, _prefix(given, signed=signed), signed, screen, time.time() - 1, base_asks)
         restored = kept.restore()
         yield {**given, "cache_folder": str(kept.entries)}
         if restored is not None and cache.saves(signed=signed):
@@ -91,6 +94,8 @@ class KeptCache(Struct, frozen=True):
     screen: Console
     since: float
     """When the run began."""
+    base_asks: bool = False
+    """Whether the search for the base asks for earlier runs: it says if the token lacks the permission for both."""
 
     @property
     def entries(self) -> Path:
@@ -108,7 +113,8 @@ class KeptCache(Struct, frozen=True):
                     file.seek(0)
                     self._unpack(key, file)
         except HostError as error:
-            self.screen.note(f"{self.host.name}'s cache is not used: {error.why}.")
+            if not (error.forbidden and self.base_asks):
+                self.screen.note(f"{self.host.name}'s cache is not used: {error.why}.")
             return None
         except OSError as error:
             self.screen.note(f"{self.host.name}'s cache is not used: {error.strerror or error}.")
