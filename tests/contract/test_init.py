@@ -285,7 +285,6 @@ def test_what_there_is_is_counted_and_nothing_is_said_to_be_missing(
     assert "no tests" not in told
     shutil.rmtree(bot / "tests")
     told = said_by_init(bot, capsys)
-    assert "27 rules; no tests.\n" in told
     assert "Nothing fails" not in told, "a run may fail: nothing is tested"
 
 
