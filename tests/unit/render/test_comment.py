@@ -441,13 +441,13 @@ def test_what_is_asked_is_no_rule(golden: Golden) -> None:
     comparison = replace(comparison, settings_changed=changed)
     text = str(render_comment(head, comparison, judge(head, comparison, head.settings), LINKS).content)
     golden(text[:400])
-    changed = (
+    rules = (
         SettingChange(name="bot.request.body.model", base="travel-1", value="", change="removed"),
         SettingChange(name="bot.request.body.top_p", base="", value="0.5", change="added"),
         SettingChange(name="bot.request.path", base=f"/{prompt}one", value=f"/{prompt}two"),
         SettingChange(name="bot.replies", base="$.text", value="", change="removed"),
     )
-    comparison = replace(comparison, settings_changed=changed)
+    comparison = replace(comparison, settings_changed=rules)
     text = str(render_comment(head, comparison, judge(head, comparison, head.settings), LINKS).content)
     golden(text[:700])
 
