@@ -53,6 +53,15 @@ def test_what_a_slot_may_be(tmp_path: Path, old: str, new: str) -> None:
     assert not found_in(tmp_path, (F, old, new))
 
 
+@pytest.mark.parametrize("values", ["[1, 2, 3]", "[true, false, perhaps]", "[1, two]"])
+@pytest.mark.parametrize(
+    "condition", ['slots.rating = "2"', "slots.rating = 'true'", 'slots.rating matches "^[12]$"', "slots.rating = 1"]
+)
+def test_listed_values_that_are_no_texts_may_come_as_texts(tmp_path: Path, values: str, condition: str) -> None:
+    listed = (D, "  rating:\n    type: float", f"  rating:\n    type: categorical\n    values: {values}")
+    assert "flow-condition-never-true" not in found_in(tmp_path, (F, RATING, f"if: {condition}"), listed)
+
+
 @pytest.mark.parametrize(
     "edit",
     [
@@ -102,3 +111,11 @@ def test_conditions_of_responses_are_read_like_those_of_flows(tmp_path: Path, co
 def test_conditions_of_responses_that_may_hold(tmp_path: Path) -> None:
     edit = (D, SAYS, f"- condition: slots.service = 'shave'\n      text: Fine.\n    {SAYS}")
     assert not checked(example(tmp_path, edit)).findings
+
+
+@pytest.mark.parametrize("kind", ["set", "not_set"])
+def test_a_slot_that_does_not_exist_is_surely_not_set(tmp_path: Path, kind: str) -> None:
+    first = "          - slot_was_set:\n"
+    edit = ("tests/e2e_test_cases.yml", first, f"          - slot_was_{kind}:\n            - name: nosuch\n{first}")
+    wrong = {"flow-test-cannot-pass": ["tests/e2e_test_cases.yml:19:21"]}
+    assert found_in(tmp_path, edit) == (wrong if kind == "set" else {})

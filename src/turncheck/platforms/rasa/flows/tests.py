@@ -156,8 +156,8 @@ class _Cases:
             for step in turn.expectations:
                 if step.kind == "utter":
                     yield from self._response(case, step.name, step.location)
-                elif step.kind in {"slot_was_set", "slot_was_not_set"}:
-                    value = step.value if step.has_value and step.kind == "slot_was_set" else None
+                elif step.kind == "slot_was_set":  # what does not exist is not set
+                    value = step.value if step.has_value else None
                     verb = f"expects the slot '{step.name}'"
                     yield from self._slot(case, step.name, value, verb, step.location)
             for assertion in turn.assertions:
@@ -204,8 +204,8 @@ class _Cases:
                 what = f"expects the action '{wanted}', which the domain does not list"
                 yield Lacking(case, "action", wanted, what, at(wanted), tuple(self._facts.facts.actions))
         elif isinstance(wanted, tuple):
-            for slot in wanted:
-                value = slot.value if slot.has_value and assertion.kind == "slot_was_set" else None
+            for slot in wanted if assertion.kind == "slot_was_set" else ():
+                value = slot.value if slot.has_value else None
                 is_known = slot.name in self._facts.slots
                 place = at(str(value)) if is_known and value is not None else at(slot.name)
                 yield from self._slot(case, slot.name, value, f"expects the slot '{slot.name}'", place)

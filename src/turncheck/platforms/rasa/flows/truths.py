@@ -176,8 +176,13 @@ def _never(facts: FlowFacts) -> Iterator[Finding]:
 def _closed(facts: FlowFacts) -> Mapping[str, tuple[Any, ...]]:
     """What slots can be, as words of conditions: those that have listed values, or are true or false."""
     slots = facts.project.domain.slots.values()
-    listed = {f"slots.{one.name}": _read(one.values) for one in slots if one.type == "categorical" and one.values}
+    listed = {f"slots.{one.name}": one.values for one in slots if one.values and _has_texts(one)}
     return {**listed, **{f"slots.{one.name}": (True, False) for one in slots if one.type == "bool"}}
+
+
+def _has_texts(slot: Slot) -> bool:
+    """Whether all listed values are texts: a number or boolean among them may come as what it is, or as a text."""
+    return slot.type == "categorical" and all(isinstance(one, str) for one in slot.values or ())
 
 
 def _types(facts: FlowFacts) -> Mapping[str, type]:
@@ -185,13 +190,6 @@ def _types(facts: FlowFacts) -> Mapping[str, type]:
     slots = facts.project.domain.slots.values()
     numbers = {f"slots.{one.name}": float for one in slots if one.type == "float"}
     return {**numbers, **{f"slots.{one.name}": str for one in slots if facts.has_only_texts(one)}}
-
-
-def _read(values: tuple[Any, ...]) -> tuple[Any, ...]:
-    return tuple(
-        value if isinstance(value, (bool, str)) else float(value) if isinstance(value, int) else value
-        for value in values
-    )
 
 
 def _alone(facts: FlowFacts, flow: Flow, condition: Condition, closed: _Known) -> Iterator[Finding]:
