@@ -89,7 +89,7 @@ def _as_list(text: str) -> object:
         return text
     try:
         return json.loads(text)
-    except (ValueError, RecursionError):  # a text that begins so
+    except (ValueError, RecursionError):  # a text that only begins like a list
         return text
 
 

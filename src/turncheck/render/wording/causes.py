@@ -91,9 +91,18 @@ def how_proved(report: Report, compared: Comparison | None) -> list[str]:
     if not any(map(is_proved, cases)) and not any(metric.known_causes for metric in compared.metrics):
         return []
     replaced = [one.component for one in report.engine.substitutions if one.used] if report.engine else []
-    stood_in = f", with what stands in for {' and '.join(replaced)}" if replaced else ""
+    stood_in = f", with what stands in for {_in_series(replaced)}" if replaced else ""
     words = f"Causes are proved: the change was taken back, and the tests were run again{stood_in}."
     return [words] if found.all_tried else [words, "Some were not looked for: that would take longer than the run."]
+
+
+def _in_series(words: Sequence[str]) -> str:
+    """Return names as a series.
+
+    >>> _in_series(["a", "b", "c"]), _in_series(["a", "b"]), _in_series(["a"])
+    ('a, b and c', 'a and b', 'a')
+    """
+    return " and ".join(filter(None, (", ".join(words[:-1]), *words[-1:])))
 
 
 def because_in_words(tests: Sequence[CaseChange], explained: Collection[int] = ()) -> str:

@@ -469,8 +469,8 @@ _OF_TESTS: Final = (
         "flow-test-text-unknown",
         "warning",
         "A test expects a text that no response says",
-        "No response of the domain says it, whatever is filled in. If it is none of Rasa's own messages, correct the test or"
-        " the response.",
+        "No response of the domain says it, whatever is filled in. Unless it is one of Rasa's own messages, correct the test"
+        " or the response.",
         details="Nothing is said where something else may say it: a rephraser, an agent, another policy, code.",
         about=("text",),
     ),
