@@ -30,7 +30,7 @@ TAG = f"v{VERSION}"
 MAJOR = TAG.partition(".")[0]
 # What changes something, here or elsewhere: the first words of a command, or the method of a request.
 CHANGES = re.compile(
-    r"\S*build_image\.sh (?:build|export|pull)|syft scan|\S+ -m hatchling|skopeo (?:copy|--override)"
+    r"\S*build_image\.sh (?:build|export|pull)|syft scan|\S+ -P -m hatchling|skopeo (?:copy|--override)"
     r"|git -c .* push|\S*uv publish|POST|PATCH|DELETE"
 )
 

@@ -83,7 +83,7 @@ def main(arguments: list[str]) -> int:
     try:
         if step == "prepare":
             for written in prepare(place, version or "", dt.datetime.now(dt.UTC).date().isoformat()):
-                print(written)
+                print(shown(written))
         elif step == "digest":
             print(built(place).digest)
         elif step == "package":
@@ -95,9 +95,15 @@ def main(arguments: list[str]) -> int:
             for name in STEPS if step == "all" else [step]:
                 print(f"{name}: {'done' if STEPS[name](place) else 'nothing to do'}", flush=True)
     except ReleaseError as error:
-        print(f"release: {step}: {error}", file=sys.stderr)
+        for line in str(error).split("\n"):
+            print(f"release: {step}: {shown(line)}", file=sys.stderr)
         return 1
     return 0
+
+
+def shown(line: str) -> str:
+    """Return a line as a terminal and the log of a job may have it, whose commands begin at a line's beginning."""
+    return "".join(sign if sign.isprintable() else ascii(sign)[1:-1] for sign in line)
 
 
 def _ensure_index_is_named(place: Place) -> None:

@@ -30,7 +30,7 @@ def _position(place: Place) -> list[str]:
     found = []
     if place.git("status", "--porcelain", "--untracked-files=no"):
         found.append("the checkout has changes that are not committed")
-    place.git("fetch", "--quiet", place.remote, place.branch)
+    place.git("fetch", "--quiet", place.remote, f"refs/heads/{place.branch}")  # a tag of this name would come first
     contained = place.git("merge-base", "HEAD", "FETCH_HEAD")
     if contained != place.commit:
         found.append(f"{place.commit[:12]} is not on {place.remote}/{place.branch}")
@@ -81,7 +81,7 @@ def notes(place: Place) -> str:
     heading = next((one for one in HEADING.finditer(text) if one["name"] == place.version), None)
     if heading is None:
         raise ReleaseError(f"CHANGELOG.md: there is no section [{place.version}]")
-    if not re.fullmatch(r"\d{4}-\d\d-\d\d", heading["date"] or ""):
+    if not re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", heading["date"] or ""):
         raise ReleaseError(
             f"CHANGELOG.md: the section [{place.version}] has no date (expected ## [{place.version}] - YYYY-MM-DD)"
         )

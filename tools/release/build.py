@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import platform
 import re
 import shutil
 import sys
 import tarfile
 import tempfile
+import zipfile
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -143,9 +145,8 @@ def ensure_own(folder: Path) -> None:
     )
     foreign = sorted(name for name in files if not _WRITTEN.fullmatch(name))
     if foreign:
-        named = ", ".join(foreign[:5]) + (f" and {len(foreign) - 5} more" if len(foreign) > 5 else "")
         raise ReleaseError(
-            f"{folder} has files that are not of a release: {named}; move them, or choose another --dist"
+            f"{folder} has files that are not of a release: {_some(foreign)}; move them, or choose another --dist"
         )
 
 
@@ -164,10 +165,19 @@ def clear(folder: Path, kept: Path) -> None:
 
 
 def build_package(place: Place) -> None:
-    """Build wheel and source distribution: the same bytes from the same commit, whatever else lies in the checkout."""
+    """Build wheel and source distribution: the same bytes from the same commit, whatever else lies in the checkout.
+
+    Raises:
+        ReleaseError: they cannot be built, or lack a file of the commit.
+    """
     with _exported(place) as source:
-        command = [sys.executable, "-m", "hatchling", "build", "-d", str(place.dist)]
+        new = source.parent / "package"
+        command = [sys.executable, "-P", "-m", "hatchling", "build", "-d", str(new)]
         run(command, folder=source, env={"SOURCE_DATE_EPOCH": place.time()})
+        _ensure_nothing_is_left_out(place, new)
+        place.dist.mkdir(parents=True, exist_ok=True)
+        for file in new.iterdir():
+            shutil.move(file, place.dist / file.name)
 
 
 def _parts(place: Place) -> Path:
@@ -211,9 +221,52 @@ def _exported(place: Place) -> Iterator[Path]:
         archive = Path(folder) / "source.tar"
         place.git("archive", "--format=tar", f"--output={archive}", "HEAD")
         source = Path(folder) / "source"
-        with tarfile.open(archive) as packed:
-            packed.extractall(source, filter="data")
+        try:
+            with tarfile.open(archive) as packed:
+                packed.extractall(source, filter="data")
+        except tarfile.FilterError as refused:
+            raise ReleaseError(f"the commit cannot be built: {refused}") from refused
+        if differing := [path for path, blob in _files_of(place).items() if _blob_of(source / path) != blob]:
+            raise ReleaseError(
+                f"{_some(differing)}: git archive leaves this out or alters it; remove what .gitattributes says of it"
+            )
         yield source
+
+
+def _files_of(place: Place) -> dict[str, str]:
+    """Return the object of each file and link of the commit, by its path."""
+    listed = filter(None, place.git("ls-tree", "-r", "-z", "--full-tree", "HEAD", strip=False).split("\0"))
+    entries = (line.partition("\t") for line in listed)
+    return {path: facts.split()[2] for facts, _, path in entries}
+
+
+def _blob_of(path: Path) -> str:
+    """Return the name that git gives to what a file contains or a link names; "" if there is neither."""
+    if path.is_symlink():
+        content = os.fsencode(path.readlink())
+    elif path.is_file():
+        content = path.read_bytes()
+    else:
+        return ""
+    return hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()
+
+
+def _ensure_nothing_is_left_out(place: Place, built_in: Path) -> None:
+    """Check that the package has all its modules: what .gitignore names is left out, whether it is committed or not."""
+    own = [path for path in _files_of(place) if path.startswith(f"src/{PACKAGE}/")]
+    (wheel,) = built_in.glob("*.whl")
+    (source,) = built_in.glob("*.tar.gz")
+    with zipfile.ZipFile(wheel) as archive, tarfile.open(source) as packed:
+        packages = (
+            {f"src/{name}" for name in archive.namelist()},
+            {name.partition("/")[2] for name in packed.getnames()},
+        )
+    if lacking := [path for path in own if not all(path in names for names in packages)]:
+        raise ReleaseError(f"{_some(lacking)}: not in the package; remove what .gitignore or pyproject.toml says of it")
+
+
+def _some(paths: list[str]) -> str:
+    return ", ".join(paths[:5]) + (f" and {len(paths) - 5} more" if len(paths) > 5 else "")
 
 
 @contextmanager

@@ -26,12 +26,14 @@ def ensure_release(place: Place) -> bool:
     if release is not None and not release["draft"]:
         ensure_same(place, release)
         return False
+    said = {"tag_name": place.tag, "name": place.tag, "body": notes(place), "prerelease": False}
     if release is None:
-        body = {"tag_name": place.tag, "name": place.tag, "body": notes(place), "draft": True}
-        release = _ask(place, "POST", "/releases", json=body)
+        release = _ask(place, "POST", "/releases", json={**said, "draft": True})
     _upload(place, release)
     ensure_same(place, release, whole=False)
-    published = _ask(place, "PATCH", f"/releases/{release['id']}", json={"draft": False, "make_latest": "legacy"})
+    published = _ask(
+        place, "PATCH", f"/releases/{release['id']}", json={**said, "draft": False, "make_latest": "legacy"}
+    )
     ensure_same(place, published)
     return True
 

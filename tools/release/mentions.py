@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from packaging.specifiers import SpecifierSet
+from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from tools.release.place import PACKAGE
 
 if TYPE_CHECKING:
@@ -14,8 +14,9 @@ if TYPE_CHECKING:
 
     from tools.release.place import Place
 
-# A name, a version, or the variable of a template; no punctuation after it.
-_ANY = r"(?P<named>[$<{]\S*|[~\w](?:[\w.+/:-]*\w)?)"
+# A name, a version, or the variable of a template; no punctuation after it. Each part of a form has a maximum, so
+# that a line of any length is gone through once.
+_ANY = r"(?P<named>[$<{]\S{0,200}|[~\w](?:[\w.+/:-]{0,200}\w)?)"
 _NUMBERED = r"(?P<named>v?\d+(?:\.\w+)*)"
 _LINKED = r"(?P<named>v?\d+(?:\.\w+)*?)(?=\.(?:zip|tar)\b|\.?[^\w.]|\.?$)"
 _PLACEHOLDER = re.compile(r"[$<{].*|(?!HEAD$)v?[A-Z][A-Z.-]*")
@@ -37,7 +38,7 @@ class Form:
     def fits(self, named: str, version: str) -> bool:
         """Whether what is named is this version, its major version, or whatever a reader puts in."""
         if not self.right:
-            return SpecifierSet(named if named[0] in "=~!<>" else f"=={named}").contains(version, prereleases=True)
+            return _admits(named if named[0] in "=~!<>" else f"=={named}", version)
         return bool(_PLACEHOLDER.fullmatch(named)) or named in self._all(version)
 
     def expected(self, version: str) -> str:
@@ -49,6 +50,13 @@ class Form:
         return [right.format(version=version, tag=f"v{version}", major=f"v{major}") for right in self.right]
 
 
+def _admits(requirement: str, version: str) -> bool:
+    try:
+        return SpecifierSet(requirement).contains(version, prereleases=True)
+    except InvalidSpecifier:  # of which pip would make nothing either
+        return False
+
+
 def _form(pattern: str, *right: str) -> Form:
     return Form(re.compile(pattern, re.IGNORECASE), right)
 
@@ -56,14 +64,14 @@ def _form(pattern: str, *right: str) -> Form:
 _TAGS = ("{major}", "{tag}")
 _REFS = ("refs/tags/{major}", "refs/tags/{tag}", *_TAGS)
 _ENTRY = rf"\b(?:name|project|repository): *[\"']?{_OURS}\b"
-_HOOKS = rf"\brepo: *[\"']?[\w:/.@-]*{_OURS}\b"
+_HOOKS = rf"\brepo: *[\"']?[\w:/.@-]{{0,200}}{_OURS}\b"
 FORMS = (
     # An action, a component of GitLab, a source for pip; without a slash, the package as uvx takes it.
-    _form(rf"[\w.:$/-]*/{PACKAGE}(?:\.git)?@{_ANY}", *_TAGS),
+    _form(rf"[\w.:$/-]{{0,200}}/{PACKAGE}(?:\.git)?@{_ANY}", *_TAGS),
     _form(rf"(?<![\w/.-]){PACKAGE}(?:\[[\w, -]*\])?@(?P<named>v?\d[\w.]*|main|master|head)\b", "{version}"),
-    _form(rf"\b{PACKAGE}/{PACKAGE}/[\w./-]+@{_ANY}", *_TAGS),
+    _form(rf"\b{PACKAGE}/{PACKAGE}/[\w./-]{{1,200}}@{_ANY}", *_TAGS),
     # The comment that says of which version a commit is.
-    _form(rf"[\w./-]*/{PACKAGE}@\S+ +# *{_NUMBERED}", "{tag}"),
+    _form(rf"[\w./-]{{0,200}}/{PACKAGE}@\S{{1,200}} +# *{_NUMBERED}", "{tag}"),
     _form(rf"{PACKAGE}/{PACKAGE}:{_ANY}", "{version}"),
     _form(rf"\b{PACKAGE}:(?P<named>v?\d+\.\d[\w.]*|latest)\b", "{version}"),
     _form(rf"\b{PACKAGE}(?:\[[\w, -]*\])? ?(?P<named>{_COMPARED}(?:, ?{_COMPARED})*)"),
@@ -79,7 +87,10 @@ FORMS = (
     _form(rf"{_OURS}/(?:blob|tree|raw|commits|releases/tag|releases/download|archive)/{_LINKED}", *_TAGS),
     _form(rf"raw\.githubusercontent\.com/{_OURS}/{_LINKED}", *_TAGS),
     _form(rf"/project/{PACKAGE}/{_NUMBERED}", "{version}"),
-    _form(rf"\bgit clone\b(?=[^\n]*[/:]{PACKAGE}\b)[^\n]*? (?:--branch|-b)[ =]{_NUMBERED}", *reversed(_TAGS)),
+    _form(
+        rf"\bgit clone\b(?=[^\n]{{0,200}}[/:]{PACKAGE}\b)[^\n]{{0,200}}? (?:--branch|-b)[ =]{_NUMBERED}",
+        *reversed(_TAGS),
+    ),
     _form(rf"\bgh release \w+ {_NUMBERED}", "{tag}"),
     _form(rf"\b{PACKAGE}-(?P<named>v?\d[\w.]*?)(?=-py3|\.tar\.gz)", "{version}"),
     _form(rf"\b{PACKAGE}-(?P<named>v\d+(?:\.\w+)*|\d+\.\d+[\w.]*)-(?!py3)[a-z]", "{tag}", "{version}", "{major}"),
@@ -133,21 +144,25 @@ def _found(place: Place, commit: str = "") -> Iterator[Mention]:
     where = (*filter(None, [commit]), "--", ".", ":!tests", ":!CHANGELOG.md")
     # The words are plain letters: to look for them in bytes takes a third of the time.
     found = place.git("grep", "-EInziC4", _WORDS, *where, env={"LC_ALL": "C"})
-    for region in f"\n{found}".split("\n--\n"):
-        lines = [line.split("\0", 2) for line in region.strip("\n").split("\n")]
-        for path, part in _by_file(lines):
-            text = "\n".join(line for _, line in part)
-            yield from in_text(path.removeprefix(f"{commit}:" if commit else ""), text, part[0][0])
+    for path, part in _by_file(_LINE.finditer(found)):
+        text = "\n".join(line["text"] for line in part)
+        yield from in_text(path.removeprefix(f"{commit}:" if commit else ""), text, int(part[0]["number"]))
 
 
-def _by_file(lines: list[list[str]]) -> Iterator[tuple[str, list[tuple[int, str]]]]:
+# The path may have whatever a path may have, line ends as well. Between regions git writes a line of two dashes.
+_LINE = re.compile(r"(?P<gap>--\n)?(?P<path>[^\0]+)\0(?P<number>\d+)\0(?P<text>[^\n]*)\n?")
+
+
+def _by_file(lines: Iterable[re.Match[str]]) -> Iterator[tuple[str, list[re.Match[str]]]]:
     """git separates neither what is of two files nor, within one, what stands side by side."""
-    part: list[tuple[int, str]] = []
-    for number, (path, line, text) in enumerate(lines):
-        part.append((int(line), text))
-        if number + 1 == len(lines) or lines[number + 1][0] != path:
-            yield path, part
+    part: list[re.Match[str]] = []
+    for line in lines:
+        if part and (line["gap"] or line["path"] != part[0]["path"]):
+            yield part[0]["path"], part
             part = []
+        part.append(line)
+    if part:
+        yield part[0]["path"], part
 
 
 def in_text(path: str, text: str, first: int = 1) -> Iterator[Mention]:

@@ -13,7 +13,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 PACKAGE = "turncheck"
-VERSION = re.compile(r"(?:0|[1-9]\d*)(?:\.(?:0|[1-9]\d*)){2}")
+_NUMBER = "(?:0|[1-9][0-9]{0,8})"  # other digits look alike, and one of a thousand digits is no number of a release
+VERSION = re.compile(rf"{_NUMBER}(?:\.{_NUMBER}){{2}}")
+_LOGIN = re.compile(r"(?<=://)[^\s'\"]*@")
 _ASSIGNED = re.compile(r'^__version__ = "([^"]*)"$', re.MULTILINE)
 
 
@@ -92,9 +94,22 @@ class Place:
     def git(
         self, *arguments: str, strip: bool = True, stdin: str | None = None, env: dict[str, str] | None = None
     ) -> str:
-        """Run git in the checkout and return what it prints."""
-        printed = run(["git", *arguments], folder=self.source, stdin=stdin, env=env)
+        """Run git in the checkout and return what it prints; of replaced objects, the original."""
+        environment = {"GIT_NO_REPLACE_OBJECTS": "1", **(env or {})}
+        printed = run(["git", *arguments], folder=self.source, stdin=stdin, env=environment)
         return printed.strip() if strip else printed
+
+
+def own_file(place: Place, path: str) -> Path:
+    """Return a file of the checkout that may be written.
+
+    Raises:
+        ReleaseError: it, or a folder above it, is a link to somewhere else.
+    """
+    file, top = place.source / path, place.source.resolve()
+    if file.resolve() != top / path:
+        raise ReleaseError(f"{path} is a link to {file.resolve()}: it is not written")
+    return file
 
 
 def run(
@@ -121,5 +136,6 @@ def run(
         raise ReleaseError(f"{command[0]} is not installed") from error
     if done.returncode:
         said = (done.stderr.strip() or done.stdout.strip())[-2000:]
-        raise ReleaseError(f"`{' '.join(command[:3])} …` failed with {done.returncode}: {said}")
+        shown = f"`{' '.join(command[:3])} …` failed with {done.returncode}: {said}"
+        raise ReleaseError(_LOGIN.sub("…@", shown))
     return done.stdout

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from tools.release.agreement import section, versions
 from tools.release.mentions import mentions
-from tools.release.place import PACKAGE, VERSION, ReleaseError, ordered
+from tools.release.place import PACKAGE, VERSION, ReleaseError, ordered, own_file
 from tools.release.tags import released
 
 if TYPE_CHECKING:
@@ -26,13 +26,13 @@ def prepare(place: Place, version: str, date: str) -> list[str]:
     """
     if not VERSION.fullmatch(version):
         raise ReleaseError(f"{version!r} is not a version of the form X.Y.Z")
-    changelog, module = place.source / "CHANGELOG.md", place.source / "src" / PACKAGE / "__init__.py"
+    changelog, module = own_file(place, "CHANGELOG.md"), own_file(place, f"src/{PACKAGE}/__init__.py")
     text, code = changelog.read_text("utf-8"), module.read_text("utf-8")
     if not section(text, "Unreleased"):
         raise ReleaseError("CHANGELOG.md: there is nothing below [Unreleased]")
     if later := versions(text, since=version):
         raise ReleaseError(f"CHANGELOG.md: there is a section [{later[-1]}] already, which is not older than {version}")
-    tagged = [tag for tag in released(place.git("tag", "--list").split()) if ordered(tag) >= ordered(version)]
+    tagged = [tag for tag in released(place.git("tag", "--list").split("\n")) if ordered(tag) >= ordered(version)]
     if tagged:
         raise ReleaseError(f"{version} is not newer than {max(tagged, key=ordered)}, which is a tag here")
     assigned = _ASSIGNED.search(code)
@@ -49,7 +49,7 @@ def _write_mentions(place: Place, version: str) -> list[str]:
     written = [one for one in wrong if one.form.right or re.fullmatch(r"(?:==)?[\w.]+", one.named)]
     # From the last on a line to the first, since the columns change behind each.
     for one in sorted(written, key=lambda one: (one.path, one.line, one.column), reverse=True):
-        _replace(place.source / one.path, one.line, one.column, one.named, one.form.expected(version))
+        _replace(own_file(place, one.path), one.line, one.column, one.named, one.form.expected(version))
     return [f"{one.path}:{one.line}: {one.named} -> {one.form.expected(version)}" for one in written]
 
 

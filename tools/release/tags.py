@@ -113,7 +113,7 @@ def remote_tags(place: Place) -> dict[str, str]:
     """Return the commits of the remote's tags, by name."""
     tags: dict[str, str] = {}
     # The line of an annotated tag's commit follows that of the tag.
-    for line in place.git("ls-remote", "--tags", place.remote).splitlines():
+    for line in filter(None, place.git("ls-remote", "--tags", place.remote).split("\n")):  # a name may have U+2028
         commit, name = line.split("\t")
         tags[name.removeprefix("refs/tags/").removesuffix("^{}")] = commit
     return tags

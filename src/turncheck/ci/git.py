@@ -70,6 +70,12 @@ _EMPTY_TREES: Final = frozenset(
 """The tree without a file, by SHA-1 and by SHA-256."""
 
 
+_SECRET_PARTS: Final = (
+    (re.compile(r"(?<=')((?:[\w+.-]+://)?)[^']*@"), r"\1…@"),
+    (re.compile(r"(?<![^\s'])([\w+.-]+://(?=[^\s']*@)|(?=[^\s']*:[^\s']*@))[^\s']*@"), r"\1…@"),
+    (re.compile(r"(?<=[\w/])\?[^\s']+"), "?…"),
+)
+"""Of an address in quotes, or between blanks: the login, whatever its characters are, and the query."""
 _HUNK: Final = re.compile(r"@@ -\d+(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 
 
@@ -535,8 +541,15 @@ class Checkout(Struct, frozen=True, dict=True):
         if done.returncode:
             lines = done.stderr.decode("utf-8", "replace").strip().splitlines() or [f"git ended with {done.returncode}"]
             # What git advises after its own fault says less than the fault.
-            raise GitError(next((line for line in lines if line.startswith(("fatal: ", "error: "))), lines[-1]))
+            raise GitError(_shown(next((line for line in lines if line.startswith(("fatal: ", "error: "))), lines[-1])))
         return done.stdout
+
+
+def _shown(line: str) -> str:
+    """Return what git said without what may be a secret: git itself hides only the passwords of valid addresses."""
+    for pattern, instead in _SECRET_PARTS:
+        line = pattern.sub(instead, line)
+    return line
 
 
 def _lines_of_diff(diff: str) -> dict[str, LinesOfChange]:

@@ -279,3 +279,30 @@ def test_a_token_for_every_server_goes_to_no_other_one(
     written_submodules({"suite": "1" * 40}, tmp_path, None, source)
 
     assert asked == [{**(header if goes_on else {}), **scoped}]
+
+
+@pytest.mark.parametrize(
+    ("url", "settings"),
+    [
+        ("https://job:s3cret@127.0.0.1:1/x.git", {}),
+        ("https://s3cret@127.0.0.1:1/x.git", {}),
+        ("https://job:s3/cret@127.0.0.1:1/x.git", {}),
+        ("https://job:s3#c@s3cret@127.0.0.1:1/x.git", {}),
+        ("https://127.0.0.1:1/x.git?private_token=s3cret", {}),
+        ("https//job:s3 cret@127.0.0.1/x", {}),
+        ("git://job:s3cret@127.0.0.1:1/x", {}),
+        ("none://job:s3cret@127.0.0.1/x", {}),
+        ("https://git.example/x.git", {"url.https://job:s3/cret@127.0.0.1:1/.insteadOf": "https://git.example/"}),
+        ("https://git.example/x.git", {"http.proxy": "http://job:s3cret@127.0.0.1:1"}),
+        ("https://git.example/x.git", {"http.proxy": "none://job:s3/cret@127.0.0.1:1"}),
+        ("https://127.0.0.1:1/x.git", {"http.extraheader": "Authorization: Basic s3cret"}),
+    ],
+)
+def test_what_git_says_of_a_connection_shows_no_login(
+    url: str, settings: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("turncheck.ci.git._ONLINE", ())  # nothing here is outside of this machine
+    with pytest.raises(GitError) as refused:
+        Checkout(tmp_path).fetch(url, "1" * 40, {name: [value] for name, value in settings.items()})
+
+    assert "cret" not in str(refused.value)

@@ -271,3 +271,12 @@ def test_what_is_not_in_the_commit_is_not_in_the_package(tmp_path: Path) -> None
     with zipfile.ZipFile(wheel) as archive:
         assert [name for name in archive.namelist() if name.startswith("turncheck/")] == ["turncheck/__init__.py"]
         assert archive.read("turncheck/__init__.py") == b"committed = True\n"
+
+
+@pytest.mark.parametrize("workflow", ["release", "site", "scorecard"])
+def test_what_is_published_is_of_the_branch_and_not_of_a_tag_with_its_name(workflow: str) -> None:
+    jobs = yaml.safe_load((ROOT / ".github" / "workflows" / f"{workflow}.yml").read_text("utf-8"))["jobs"]
+    first = next(iter(jobs.values()))
+
+    assert re.search(r"github\.ref == .*refs/heads/", first["if"])
+    assert all("needs" in job for job in list(jobs.values())[1:])
