@@ -10,7 +10,7 @@ import { nothing, outcome, sideSwitch } from "../widgets.ts";
 type Grouping = "by code" | "by file";
 
 const WORST_FIRST = ["error", "warning", "info"];
-const MOST_LISTED = 200;
+const AT_FIRST = 200;
 
 export function dataView(context: Context): HTMLElement {
   return h("section", { "aria-labelledby": "data-title" }, h("h1", { id: "data-title" }, "Data"), findingsPart(context), coveragePart(context), runPart(context));
@@ -59,9 +59,20 @@ function groupPart(context: Context, key: string, group: Finding[], byCode: bool
     { class: "group", open: severity === "error" },
     h("summary", {}, outcome(severity, severity === "info" ? "note" : severity), " ", code(key), " ", h("span", { class: "note" }, count(group.length, "finding"))),
     manual && h("p", { class: "manual" }, ...prose(manual)),
-    h("ul", { class: "entries" }, ...group.slice(0, MOST_LISTED).map((one) => finding(context, one, byCode))),
-    group.length > MOST_LISTED && h("p", { class: "note" }, `… and ${count(group.length - MOST_LISTED, "more finding")} in report.json`),
+    ...firstOf(group, "more finding", (one) => finding(context, one, byCode)),
   );
+}
+
+/** A list whose first entries are shown, and a button that shows the others. */
+function firstOf<Entry>(all: Entry[], what: string, written: (one: Entry) => HTMLElement): Child[] {
+  const list = h("ul", { class: "entries" }, ...all.slice(0, AT_FIRST).map(written));
+  if (all.length <= AT_FIRST) return [list];
+  const button = h("button", { class: "more" }, `Show ${count(all.length - AT_FIRST, what)}`);
+  button.addEventListener("click", () => {
+    list.append(...all.slice(AT_FIRST).map(written));
+    button.remove();
+  });
+  return [list, button];
 }
 
 /** Our own text, in which what is between backticks is code. */
@@ -79,7 +90,7 @@ function finding(context: Context, one: Finding, byCode: boolean): HTMLElement {
     " ",
     place(assistant, one.place),
     one.new && assistant.compared && h("span", { class: "flag" }, "new"),
-    one.others.length > 0 && h("ul", {}, ...one.others.slice(0, 20).map((other) => h("li", {}, "also ", place(assistant, other)))),
+    one.others.length > 0 && h("ul", {}, ...one.others.map((other) => h("li", {}, "also ", place(assistant, other)))),
     !byCode && one.hint && h("p", { class: "hint" }, ...prose(one.hint)),
   );
 }
@@ -104,8 +115,8 @@ function changedOf({ kind, items }: Coverage): Coverage {
 }
 
 function coverage(context: Context, { kind, items, total, reached }: Coverage): HTMLElement {
-  const shown = items.filter((one) => !one.covered).slice(0, MOST_LISTED);
-  const more = total - reached - shown.length;
+  const missed = items.filter((one) => !one.covered);
+  const more = total - reached - missed.length; // these do not fit into the file
   const share = reached / total;
   const filled = h("span", { class: "bar-filled" });
   filled.style.width = `${100 * share}%`;
@@ -120,7 +131,7 @@ function coverage(context: Context, { kind, items, total, reached }: Coverage): 
     { class: "coverage-missed" },
     h("summary", { class: "coverage" }, ...head),
     h("p", { class: "note" }, "No test reaches:"),
-    h("ul", { class: "entries" }, ...shown.map((one) => h("li", {}, code(one.name), " ", place(context.assistant, one.place), one.change && h("span", { class: "flag" }, one.change === "added" ? "new" : "changed")))),
+    ...firstOf(missed, "more part", (one) => h("li", {}, code(one.name), " ", place(context.assistant, one.place), one.change && h("span", { class: "flag" }, one.change === "added" ? "new" : "changed"))),
     more > 0 && h("p", { class: "note" }, `… and ${more.toLocaleString("en")} more in report.json`),
   );
 }

@@ -136,10 +136,11 @@ def _said(result: StoryResult) -> str:
 
 
 def _first_fault(result: StoryResult) -> str:
-    from turncheck.render.wording.figures import expected_got
+    from turncheck.render.phrases import expected_got
+    from turncheck.render.spans import plain
 
     wrong = next((step for step in result.steps if not step.passed), None)
-    return "" if wrong is None else f": {expected_got(wrong.wanted, wrong.got)}"
+    return "" if wrong is None else f": {plain(expected_got(wrong.wanted, wrong.got))}"
 
 
 def _verdicts(project: Project, tests: Sequence[Path]) -> dict[str, list[StoryResult]]:

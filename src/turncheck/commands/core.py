@@ -384,5 +384,5 @@ def _ensure_texts(story: Story) -> None:
             raise UserError(
                 f"`* {step.intent}` is a line of a training story, not of a test story: expected `* intent: text`",
                 location=step.location,
-                hint="Write what the user says after the intent, or leave out --e2e.",
+                hint="Write what the user says after it, or test by intents: `turncheck test core --stories FILE`.",
             )

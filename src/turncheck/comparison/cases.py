@@ -114,6 +114,7 @@ class Case(Struct, frozen=True):
     actual: str = ""
     confidence: float | None = None
     remark: str = ""
+    scores: str = ""
     """How the engine arrived at it: the policy that was wrong, and its other candidates."""
     copies: int = 0
     """How many more cases have exactly the same steps and the same result."""
@@ -384,7 +385,8 @@ def _story_case(story: model.StoryResult, copies: int = 0, *, copy_of: str = "")
         expected=wrong.wanted if wrong else "",
         actual=wrong.got if wrong else "",
         confidence=wrong.confidence if wrong else None,
-        remark=_how(wrong) if wrong else "",
+        remark=_decided_by(wrong) if wrong else "",
+        scores=_scores(wrong) if wrong else "",
         copies=copies,
         copy_of=copy_of,
         misunderstood=story.outcome == "misunderstood",
@@ -413,7 +415,8 @@ def newly_wrong_first(case: Case, base: Case) -> Case:
         expected=wrong.wanted,
         actual=wrong.got,
         confidence=wrong.confidence,
-        remark=_how(wrong),
+        remark=_decided_by(wrong),
+        scores=_scores(wrong),
     )
 
 
@@ -431,23 +434,27 @@ def decisive_step(story: model.StoryResult, known: Container[Hashable] = ()) -> 
     return next(iter(actions if actions and story.outcome == "failed" else wrong), None)
 
 
-def _how(step: model.StoryStep) -> str:
-    """The policy and its confidence, the next best actions, the active form: a phrase after the actual result."""
-    others = tuple(other for other in step.alternatives[:2] if other.action != step.predicted)
-    return _how_in_words(step.policy, step.confidence, others, step.active_loop)
+def _decided_by(step: model.StoryStep) -> str:
+    """The policy, and the active form: a phrase after the actual result."""
+    return _decided_in_words(step.policy, step.active_loop)
 
 
 @lru_cache(maxsize=_REMEMBERED)
-def _how_in_words(
-    policy: str | None, confidence: float | None, others: tuple[model.Alternative, ...], active_loop: str | None
-) -> str:
-    sure = f" ({confidence:.2f})" if confidence is not None else ""
-    by = f"by {policy}{sure}" if policy else ""
-    next_best = ", ".join(f"{other.action} ({other.confidence:.2f})" for other in others)
-    parts = [by, f"next best: {next_best}" if next_best else ""]
-    if active_loop:
-        parts.append(f"while {active_loop} is active")
-    return "; ".join(part for part in parts if part)
+def _decided_in_words(policy: str | None, active_loop: str | None) -> str:
+    return "; ".join(filter(None, (policy, active_loop and f"while {active_loop} is active")))
+
+
+def _scores(step: model.StoryStep) -> str:
+    """How sure the policy was, and what it would have done next."""
+    others = tuple(other for other in step.alternatives[:2] if other.action != step.predicted)
+    return _scores_in_words(step.confidence, others)
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _scores_in_words(confidence: float | None, others: tuple[model.Alternative, ...]) -> str:
+    sure = f"{confidence:.2f}" if confidence is not None else ""
+    next_best = ", ".join(f"{other.action} {other.confidence:.2f}" for other in others)
+    return "; ".join(filter(None, (sure, next_best and f"next best: {next_best}")))
 
 
 def end_to_end_cases(report: model.Report, *, all_there: bool = False) -> list[Case]:
@@ -530,7 +537,7 @@ def batch_cases(report: model.Report) -> list[Case]:
             passed=case.passed,
             expected=batch_expected(case),
             actual=batch_actual(case),
-            remark=f"({case.reason})" if case.reason and case.result != "not-evaluated" else "",
+            remark=case.reason if case.reason and case.result != "not-evaluated" else "",
             unclear=case.unclear,
             erred=case.result == "not-evaluated",
             repeats=case.repeats,

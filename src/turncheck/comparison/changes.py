@@ -181,8 +181,8 @@ class CaseChange(Part, frozen=True, kw_only=True):
     """A case on both sides, or on one (the other side's fields are then ``None``).
 
     ``edits`` says how the case itself differs: ``edited`` (its text or expectation), ``renamed``, ``moved`` (to another
-    file). ``because`` lists the training sentences of this change that explain it best, ``remark`` says how the engine
-    arrived at it (policy, next best actions), ``copies`` counts further identical cases with the same result.
+    file). ``because`` lists the training sentences of this change that explain it best, ``copies`` counts further
+    identical cases with the same result.
 
     ``misunderstood``: it did not pass, but only because of its ``sentences``, which were understood differently than
     written (a story) or than on the base (an end-to-end case); they are also listed for a case that fails anyway.
@@ -207,7 +207,9 @@ class CaseChange(Part, frozen=True, kw_only=True):
     confidence: float | None = None
     """How sure the engine is now, 0 to 1."""
     remark: str = ""
-    """How the engine arrived at it: the policy, the next best actions."""
+    """How the engine arrived at it: the policy, the active form."""
+    scores: str = ""
+    """How sure the policy of a story was, and what it would have done next."""
     edits: tuple[Edit, ...] = ()
     """How the case itself differs from before."""
     edited_in: tuple[str, ...] = ()

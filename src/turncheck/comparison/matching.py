@@ -350,6 +350,7 @@ def unpaired_case(case: Case) -> CaseChange:
         actual=case.actual,
         confidence=case.confidence,
         remark=case.remark,
+        scores=case.scores,
         copies=case.copies,
         misunderstood=case.misunderstood,
         sentences=case.sentences,

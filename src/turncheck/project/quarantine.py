@@ -141,7 +141,7 @@ def _expired(test: QuarantinedTest, node: YamlNode, today: str, clock: date | No
     if days_left(test, today) < 0:
         when = f"{since} ago" if clock is None else f"{since} before the commit that is tested, which is of {today}"
         message = f"The quarantine of '{test.case[:200]}' ended on {test.until}, {when}."
-        hint = f"{test.owner[:80]} looks after it: mend the test and remove the entry, or name another day."
+        hint = f"{test.owner[:80]} looks after it: fix the test and remove the entry, or name another day."
         if clock is not None:
             hint = f"The clock says {clock.isoformat()}: it is wrong, or that of whoever committed was. {hint}"
         about = (Name("test", test.case),)

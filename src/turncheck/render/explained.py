@@ -193,7 +193,7 @@ def _test(run: Run, name: str) -> Explained | None:
         expected=_line(shown.expected),
         got=_line(shown.actual),
         on_base=on_base if not shown.base_actual else _line(f"{on_base}: {shown.base_actual}"),
-        why=_line(shown.remark),
+        why=_line(f"{shown.remark} ({shown.scores})" if shown.scores else shown.remark),
         said=_line(shown.said),
         causes=_causes(run, shown.causes),
         proved=is_proved(shown),

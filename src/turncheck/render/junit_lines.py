@@ -110,7 +110,7 @@ def listed(lines: Iterable[str]) -> str:
         for line in shown[:_MOST_LISTED]
     ]
     if len(shown) > _MOST_LISTED:
-        kept.append(f"… and {len(shown) - _MOST_LISTED:,} more in report.json")
+        kept.append(f"… and {len(shown) - _MOST_LISTED:,} more in report.html")
     return element("\n".join(kept))
 
 

@@ -42,19 +42,18 @@ LISTEN: Final = "action_listen"
 
 
 def expected_got(expected: str, got: str, remark: str = "") -> Line:
-    """``expected X, got Y``; if nothing came, the ``remark`` says why. ``action_listen`` is said in words."""
+    """``expected X, got Y (remark)``; if nothing came, the ``remark`` says why. Waiting is said in words."""
     if not expected:  # no step failed: something kept the case from being run to its end
         return line(Prose(got))
-    if got and expected == LISTEN:
-        return line(
-            EXPECTED, "the bot to wait for the user", GOT, Code(got), line(" ", Prose(remark)) if remark else ()
-        )
-    if got == LISTEN:
-        waits = ", but the bot waits for the user"
-        return line(EXPECTED, Code(expected), waits, line(" (", Prose(remark), ")") if remark else ())
     if not got:
         return line(EXPECTED, Code(expected), ", but ", Prose(remark))
-    return line(EXPECTED, Code(expected), GOT, Code(got), line(" ", Prose(remark)) if remark else ())
+    because = line(" (", Prose(remark), ")") if remark else ()
+    if expected == LISTEN:
+        does = "says" if got.startswith("utter_") or " " in got else "runs"  # a text has spaces
+        return line(f"the bot should have stopped and waited for the user; it also {does} ", Code(got), because)
+    if got == LISTEN:
+        return line(EXPECTED, Code(expected), ", but the bot waits for the user", because)
+    return line(EXPECTED, Code(expected), GOT, Code(got), because)
 
 
 def expected_intent(sentence: str, expected: str, got: str, confidence: float | None = None, *, was: str = "") -> Line:

@@ -430,7 +430,7 @@ QUARANTINE_CHECKS: Final = (
         NEVER_VARIES,
         "A quarantined test cannot be flaky",
         "The engine gives the same answer each time, and the test calls no custom action: it fails always, or never. Were it"
-        " left alone as flaky, nothing would say when it breaks for good, or is mended. Write `expect: failing`, which"
+        " left alone as flaky, nothing would say when it breaks for good, or is fixed. Write `expect: failing`, which"
         " fails the run once the test passes.",
         _QUARANTINED,
         _QUARANTINED.replace("flaky", "failing"),

@@ -420,7 +420,7 @@ def _as_emptied(empty: Finding, seen: Iterable[Finding]) -> Finding:
     if cause is None:
         return empty
     message = f"Rasa goes on with an empty domain, because of {cause.location}."
-    return replace(empty, message=message, hint="There is nothing else to do here: mend what is wrong there.")
+    return replace(empty, message=message, hint="There is nothing else to do here: fix what is wrong there.")
 
 
 def _visible(findings: Iterable[Finding]) -> list[Finding]:

@@ -23,8 +23,9 @@ if TYPE_CHECKING:
     from turncheck.messages.finding import Finding, Location
     from turncheck.project import model
 
-_VARIABLE: Final = re.compile(r"(?<!\{)\{([^\W\d][\w-]*)\}(?!\})")
-"""A name in braces; in doubled ones it is text. JSON in a payload has more than a name between them."""
+_VARIABLE: Final = re.compile(r"""(?<!\{)\{([^\n{}\[\]"':,]+)\}(?!\})""")
+"""What Rasa looks up as a name: ``{first name}``, too. In doubled braces it is text; JSON in a payload has quotes."""
+_NAME: Final = re.compile(r"[^\W\d][\w-]*")
 _FILLED: Final = ("text", "image", "custom", "buttons", "attachment", "quick_replies")
 """The keys of a response in which Rasa fills in variables."""
 _DEEPEST: Final = 50
@@ -110,7 +111,9 @@ def variables_of(content: Mapping[str, Any]) -> Iterator[str]:
 
 def _variables(value: Any, depth: int) -> Iterator[str]:
     if isinstance(value, str):
-        yield from _VARIABLE.findall(value)
+        named = _VARIABLE.findall(value)
+        alone = len(set(named)) == 1  # then braces around anything but a name are probably meant to be said
+        yield from (name for name in named if not alone or _NAME.fullmatch(name))
     elif depth < _DEEPEST:
         parts = value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else ()
         for part in parts:

@@ -27,6 +27,7 @@ import msgspec
 import yaml
 
 from turncheck.messages.finding import Finding, Location
+from turncheck.yaml_tree.faults import YamlFaultError, describe_syntax_error, fault_at, no_space, offset_of
 
 if TYPE_CHECKING:
     from turncheck.yaml_tree.source import Source, YamlSource
@@ -90,129 +91,6 @@ def _integer(text: str) -> int:
     return -value if text[0] == "-" else value
 
 
-# What is wrong in a YAML file, said so that it can be fixed: each fault with its place and what usually helps.
-
-_CONTROL_CHARACTER: Final = "[^\t\n\r -~\x85\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]"
-"""Not compiled here: that takes milliseconds, and few files hold one."""
-
-_HINTS: Final = (
-    (
-        "cannot start any token",
-        "A string that begins with a special character (@ ` % & * ! | > ' \" # { [) needs quotes.",
-    ),
-    (
-        "mapping values are not allowed",
-        "A string that contains ': ' needs quotes; otherwise check the indentation of this line.",
-    ),
-    ("expected <block end>", "Check the indentation: entries of one list or mapping begin in the same column."),
-    (
-        "could not find expected ':'",
-        "A key needs ': ' after it; check the quotes and the indentation of the lines above.",
-    ),
-    ("unexpected end of stream", "A quote, bracket or brace is not closed."),
-    ("expected ',' or", "A bracket or brace is not closed, or a comma is missing."),
-    ("undefined alias", "A string that begins with '*' needs quotes."),
-    ("escape", "In double quotes a backslash is written twice; single quotes need no escapes."),
-)
-
-
-_ITEM_KEYS: Final = frozenset(
-    {
-        *("action", "active_loop", "bot", "buttons", "checkpoint", "collect", "condition", "custom", "entity"),
-        *("fixture", "id", "image", "intent", "link", "lookup", "name", "or", "payload", "regex", "rule"),
-        *("slot_was_not_set", "slot_was_set", "story", "synonym", "test_case", "text", "title", "type", "user"),
-        "utter",
-    }
-)
-"""Keys with which items of lists begin in an assistant's files: other words may be part of a sentence."""
-_WITHOUT_SPACE: Final = re.compile(r"^[ \t]*-(\w+):(?:[ \t]|\r?$)", re.MULTILINE)
-"""``-text:``, which YAML reads as a key of that name."""
-_DASHED: Final = re.compile(r"-[^\W\d]\w*")
-"""Such a key in what is YAML: any name, since slots and entities are keys of items, too."""
-_LINES_ABOVE: Final = 2
-"""A parser only sees such a key as a fault at the next item."""
-
-
-def _without_space(source: YamlSource, start: int, end: int) -> Finding | None:
-    """Return the fault of the last item between two offsets whose dash has no space after it."""
-    slips = [match for match in _WITHOUT_SPACE.finditer(source.text, start, end) if match[1] in _ITEM_KEYS]
-    return None if not slips else _no_space(source, slips[-1].start(1) - 1, slips[-1][1])
-
-
-def _no_space(source: YamlSource, offset: int, key: str) -> Finding:
-    message = f"A space is missing after the dash: '-{key}:' is read as a key of that name."
-    return fault_at("yaml-syntax", message, source, offset, f"Write `- {key}:`.")
-
-
-class YamlFaultError(Exception):
-    """Ends the parsing of a file; never leaves :func:`turncheck.yaml_tree.tree.parse_yaml`."""
-
-    def __init__(self, finding: Finding) -> None:
-        super().__init__(finding.message)
-        self.finding = finding
-
-
-def offset_of(mark: object) -> int:
-    """Return the offset of a mark: the C parser's marks and PyYAML's own have no common type."""
-    return int(getattr(mark, "index", 0))
-
-
-def fault_at(code: str, message: str, source: YamlSource, offset: int, hint: str) -> Finding:
-    """Return the finding of a fault at an offset of the source."""
-    return Finding(code, "error", message, source.location(offset), hint)
-
-
-def describe_syntax_error(source: YamlSource, error: yaml.YAMLError) -> Finding:
-    """Say what the parser could not read, where, and what usually fixes it."""
-    if isinstance(error, yaml.MarkedYAMLError) and (error.problem_mark or error.context_mark):
-        mark = error.problem_mark or error.context_mark
-        offset, problem = min(offset_of(mark), len(source.text)), error.problem or "this is not expected here"
-    else:
-        match = re.search(_CONTROL_CHARACTER, source.text)
-        offset = match.start() if match else 0
-        problem = f"the character U+{ord(match[0]):04X} is not allowed" if match else str(error)
-        return fault_at("yaml-syntax", f"This is not YAML: {problem}.", source, offset, "Remove the character.")
-    above = offset
-    for _ in range(_LINES_ABOVE + 1):
-        above = source.text.rfind("\n", 0, max(above, 0))
-    line_end = source.text.find("\n", offset)
-    if slip := _without_space(source, above + 1, line_end if line_end >= 0 else len(source.text)):
-        return slip
-    where = f" ({error.context}, line {error.context_mark.line + 1})" if error.context and error.context_mark else ""
-    if "\t" in source.text[offset : offset + 1] or "tab" in problem:
-        return fault_at(
-            "yaml-syntax",
-            f"This is not YAML: there is a tab where YAML wants spaces{where}.",
-            source,
-            offset,
-            "Indent with spaces instead of tabs.",
-        )
-    hint = next((hint for words, hint in _HINTS if words in problem), "") or _half_quoted(source, offset)
-    hint = hint or "Check quotes and indentation here and just above."
-    return fault_at("yaml-syntax", f"This is not YAML: {problem}{where}.", source, offset, hint)
-
-
-_BEGINS_WITH_SIGN: Final = re.compile(r"^[ \t]*(?:-[ \t]+)*(?:[\w./-]+:[ \t]+)?(?:-[ \t]+)*(?P<sign>[\[{\"'*&])")
-_CLOSED_BY: Final = {"[": "]", "{": "}"}
-
-
-def _half_quoted(source: YamlSource, offset: int) -> str:
-    """What to do about a text that YAML takes for something else since it begins with a sign: ``[Rome](city)``."""
-    read = source.text[source.text.rfind("\n", 0, offset) + 1 : offset]
-    begin = _BEGINS_WITH_SIGN.match(read)
-    if begin is None:
-        return ""
-    sign, rest = begin["sign"], read[begin.end() :].rstrip()
-    if sign in "*&":
-        return f"A text that begins with '{sign}' needs quotes."
-    if not rest.endswith(_CLOSED_BY.get(sign, sign)):
-        return ""
-    if sign in _CLOSED_BY:
-        return f"A text that begins with '{sign}' needs quotes around all of it."
-    other = "double" if sign == "'" else "single"
-    return f"The text goes on behind its quotes: put all of it in {other} quotes."
-
-
 MAX_DEPTH: Final = 600
 """How deep collections may nest, aliases followed: Rasa reads as much. Real projects stay below twenty."""
 _SHALLOW: Final = 100
@@ -224,6 +102,9 @@ _SHORT: Final = 64
 """Strings up to this length are likely to occur again: then all their nodes share one."""
 _FEW: Final = 8
 """A mapping with more keys keeps its dictionary once it was computed."""
+
+_DASHED: Final = re.compile(r"-[^\W\d]\w*")
+"""A key that has a dash without a space before it: any name, since slots and entities are keys of items, too."""
 
 _TAG_PREFIX: Final = "tag:yaml.org,2002:"
 
@@ -555,7 +436,7 @@ class _TreeBuilder:
             )
         elif isinstance(key.value, str) and not key.style and _DASHED.fullmatch(key.value):
             if len(self.findings) < MAX_DUPLICATES:
-                self.findings.append(_no_space(self.source, key.start, key.value[1:]))
+                self.findings.append(no_space(self.source, key.start, key.value[1:]))
         elif key.value in mapping.items:
             if len(self.findings) >= MAX_DUPLICATES:
                 raise self._limit(key.start, f"more than {MAX_DUPLICATES} keys appear twice")

@@ -69,7 +69,7 @@ def test_tests_that_fail_alike_are_one_entry_with_the_rest_to_unfold(golden: Gol
 def test_the_terminal_tells_one_cause_once_too() -> None:
     _, console = drawn(report(stories=[OTHER, *RENAMED]))
 
-    told = "12 stories: expected utter_hours, got utter_opening_hours by MemoizationPolicy (1.00)"
+    told = "12 stories: expected utter_hours, got utter_opening_hours (MemoizationPolicy)"
     assert f"Failing tests (13)\n  {told}\n    - tests/" in console
     assert "    - … and 8 more\n" in console
 

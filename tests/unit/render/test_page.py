@@ -33,7 +33,18 @@ from turncheck.render.page.page import render_page
 from turncheck.render.wording.gates import judge
 from turncheck.report.batch import BatchCase, BatchOrder, BatchSuite, numbers_of
 from turncheck.report.measured import MeasuredTurn
-from turncheck.report.model import Attempt, CaseMessage, Repeats, Report, TurnEvent, TurnTrace
+from turncheck.report.model import (
+    Attempt,
+    CaseMessage,
+    ExpectedParse,
+    Misunderstanding,
+    NearSentence,
+    Repeats,
+    Report,
+    StoryParse,
+    TurnEvent,
+    TurnTrace,
+)
 
 MANUAL = {"missing-response": "A response is missing. Define it."}
 
@@ -181,6 +192,26 @@ def test_a_transcript_has_its_first_difference_and_how_it_fared_on_the_base() ->
     assert ["policy", "MemoizationPolicy"] in wrong["details"]
     assert found["small talk"]["side"] == "better"
     assert found["user has no money"]["side"] == ""
+
+
+def test_what_draws_a_message_away_has_its_place_from_the_top_of_the_repository() -> None:
+    near = NearSentence(text="hi", intent="greet", location=Location("data/nlu.yml", 4), similarity=0.7)
+    wrong = Misunderstanding(
+        text="high",
+        location=Location("tests/test_stories.yml", 3, 5),
+        expected=ExpectedParse(intent="height"),
+        predicted=StoryParse(intent="greet", confidence=0.6),
+        neighbours=(near,),
+    )
+    head = report(stories=[replace(story("tall", "utter_hi"), passed=False, as_written=True, misunderstood=(wrong,))])
+    (told,) = data_of(page_of(head))["conversations"]
+    assert told["remarks"] == ["'high' is like 'hi' (greet, bots/pizzeria/data/nlu.yml:4)"]
+
+
+def test_what_is_left_out_of_the_first_screen_is_in_a_view() -> None:
+    page = page_of(report(stories=[story(f"s {i}", "utter_a!utter_b", line=i + 1) for i in range(60)]))
+    assert '… and 10 more in <a href="#conversations">Conversations</a>' in page
+    assert "more in report.json" not in text_of(page)
 
 
 def test_what_changed_has_its_transcript_of_the_base_and_what_did_not_has_none() -> None:

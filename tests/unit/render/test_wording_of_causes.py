@@ -14,7 +14,7 @@ from turncheck.comparison.model import Present
 from turncheck.messages.finding import Location
 from turncheck.render.cause_entries import dropped_intent
 from turncheck.render.entries import steps
-from turncheck.render.links import Links
+from turncheck.render.links import Links, PathResolver
 from turncheck.render.page.conversations import conversations
 from turncheck.render.page.model import Files
 from turncheck.render.spans import plain
@@ -88,7 +88,7 @@ def test_a_transcript_begins_with_why(golden: Golden) -> None:
         kind: replace(cases, worse=tuple(replace(one, causes=(cause("a"),)) for one in cases.worse))
         for kind, cases in (("stories", found.stories), ("e2e", found.e2e), ("batch", found.batch))
     }
-    listed = conversations(now, replace(found, **changed), Files("", Links()))
+    listed = conversations(now, replace(found, **changed), Files("", Links()), PathResolver(now))
     assert {one.kind for one in listed} == {"story", "case", "batch"}
     (why,) = {one.remarks[0] for one in listed}
     golden(why)

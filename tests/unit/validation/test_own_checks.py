@@ -728,7 +728,9 @@ SAYS: list[tuple[str, bool]] = [
     ("  - text: hi\n    attachment: {name: '{customer}'}", True),
     ("  - text: |\n      Hi!\n      You are {customer}.", True),
     ("  - text: hi\n    metadata: {note: '{customer}'}", False),
-    ('  - text: "{ customer } {0} {a b} {}"', False),
+    ('  - text: "Write {a b}, {}"', False),
+    ('  - text: "A {size} pizza for {first name}"', True),
+    ('  - text: "A {size} pizza, {0}"', True),
     ("  - text: hi\n  - text: Grüß Gott, {Käufer}", True),
 ]
 

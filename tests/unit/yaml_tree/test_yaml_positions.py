@@ -263,6 +263,19 @@ def test_a_dash_without_a_space_is_named(text: str, key: str, lines: list[int]) 
     assert {(one.code, one.hint) for one in findings} == {("yaml-syntax", f"Write `- {key}:`.")}
 
 
+@pytest.mark.parametrize(
+    ("text", "item", "line"),
+    [
+        ("intents:\n- a\n-greet\n- b\n", "greet", 3),
+        ("slots:\n  size:\n    values:\n    -small\n    -large\n", "small", 4),
+        ("entities:\r\n-very large\r\n- small\r\n", "very large", 2),
+    ],
+)
+def test_a_dash_without_a_space_is_named_before_items_without_keys(text: str, item: str, line: int) -> None:
+    (finding,) = parse_yaml(YamlSource("a.yml", text)).findings
+    assert (finding.code, finding.location.line, finding.hint) == ("yaml-syntax", line, f"Write `- {item}`.")
+
+
 @pytest.mark.parametrize("text", ["a: -1\n", "-1: a\n", "'-text': a\n", "a: |\n  -text: b\n", "-.5: a\n", "a: -text\n"])
 def test_other_dashes_are_no_slip(text: str) -> None:
     assert parse_yaml(YamlSource("a.yml", text)).findings == ()

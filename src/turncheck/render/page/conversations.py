@@ -17,8 +17,6 @@ from turncheck.comparison.model import BaseTests, Comparison
 from turncheck.comparison.quarantine import entry_of
 from turncheck.render.case_keys import CaseKeys
 from turncheck.render.page.model import Base, Conversation, Conversations, Files, Listed, Side, Turn
-from turncheck.render.phrases import nearest
-from turncheck.render.spans import plain
 from turncheck.render.wording.causes import why_in_words
 from turncheck.render.wording.figures import figure
 from turncheck.render.wording.tests import quarantine_in_words
@@ -28,6 +26,7 @@ if TYPE_CHECKING:
 
     from turncheck.comparison.changes import CaseChange, ChangedCases
     from turncheck.messages.finding import Location
+    from turncheck.render.links import PathResolver
     from turncheck.report import model
 
 
@@ -103,9 +102,11 @@ def _in_words(action: str) -> str:
 _MOST_EVENTS: Final = 200
 
 
-def conversations(report: model.Report, comparison: Comparison | None, files: Files) -> Conversations:
+def conversations(
+    report: model.Report, comparison: Comparison | None, files: Files, rooted: PathResolver
+) -> Conversations:
     """Return every test that is a conversation: those that fail, those that changed, then the others."""
-    made = _Transcripts(files, report)
+    made = _Transcripts(files, report, rooted)
     stories = report.core.stories if report.core else ()
     cases = report.e2e.cases if report.e2e else ()
     batch = [case for suite in (report.batch.suites if report.batch else ()) for case in suite.cases]
@@ -183,6 +184,7 @@ class _Transcripts(Struct, frozen=True):
 
     files: Files
     report: model.Report
+    rooted: PathResolver
 
     def story(self, story: model.StoryResult, changes: _Changes[model.StoryResult]) -> Conversation:
         """A story: its messages, what was understood of them, and every action."""
@@ -199,12 +201,24 @@ class _Transcripts(Struct, frozen=True):
             turns=list(self._story_turns(story)),
             events=_events(story),
             remarks=[
-                *_why(case),
+                *self._why(case),
                 *self._held(story.name, story.location),
                 *(["an exact copy of an earlier story"] if story.duplicate else []),
-                *_drawn_away(story),
+                *self._drawn_away(story),
             ],
         )
+
+    def _why(self, case: CaseChange | None) -> list[str]:
+        """Say which changed part of the project makes a test end as it does."""
+        return [] if case is None or not (why := why_in_words(case)) else [self.rooted.text(why)]
+
+    def _drawn_away(self, test: model.StoryResult | model.CaseResult) -> list[str]:
+        """The training sentences that misunderstood messages resemble."""
+        return [
+            f"'{sentence.text}' is like '{near.text}' ({near.intent}, {self.rooted.location(near.location)})"
+            for sentence in test.misunderstood
+            for near in sentence.neighbours[:1]
+        ]
 
     def _held(self, name: str, location: Location) -> list[str]:
         """Say that a test is in quarantine."""
@@ -271,10 +285,10 @@ class _Transcripts(Struct, frozen=True):
             turns=list(self._case_turns(result)),
             events=[f"{action}: {how}" for action, how in result.actions.items()],
             remarks=[
-                *_why(case),
+                *self._why(case),
                 *self._held(result.name, result.location),
                 *([again] if again else []),
-                *_drawn_away(result),
+                *self._drawn_away(result),
             ],
         )
 
@@ -325,7 +339,7 @@ class _Transcripts(Struct, frozen=True):
             repeated=_repeated(case.repeats),
             turns=_batch_turns(case),
             remarks=[
-                *_why(change),
+                *self._why(change),
                 *self._held(case.text, case.location),
                 *([f"in the context of {' / '.join(case.parent)}"] if case.parent else []),
                 *case.tags,
@@ -334,11 +348,6 @@ class _Transcripts(Struct, frozen=True):
 
     def _place(self, location: Location | None) -> Any:
         return None if location is None else self.files.place(location)
-
-
-def _why(case: CaseChange | None) -> list[str]:
-    """Say which changed part of the project makes a test end as it does."""
-    return [] if case is None or not (why := why_in_words(case)) else [why]
 
 
 def _runs(repeats: model.Repeats | UnsetType) -> list[bool]:
@@ -424,12 +433,3 @@ def _events(story: model.StoryResult) -> list[str]:
         if key in {"slot_was_set", "active_loop"}
     ]
     return kept[:_MOST_EVENTS]
-
-
-def _drawn_away(test: model.StoryResult | model.CaseResult) -> list[str]:
-    """The training sentences that misunderstood messages resemble."""
-    return [
-        f"'{sentence.text}'{plain(nearest(near.text, near.intent, near.location))}"
-        for sentence in test.misunderstood
-        for near in sentence.neighbours[:1]
-    ]

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Final
 
 import jinja2
 from msgspec import Struct
+from msgspec.structs import replace
 
 from turncheck.comparison.changes import listed_in
 from turncheck.messages.phrasing import count
@@ -71,7 +72,7 @@ def assistant_data(
         training=training,
         sentences=sentences,
         threshold=threshold_of(report.nlu),
-        conversations=conversations(report, compared, files),
+        conversations=conversations(report, compared, files, rooted),
         findings=findings,
         manual={code: manual[code] for code in sorted({finding.code for finding in findings}) if code in manual},
         coverage=_coverage(report, compared, files),
@@ -248,6 +249,16 @@ def _draw(
 
 # --- the first screen ------------------------------------------------------------------------------------------------
 
+_VIEWS: Final = {
+    "conversations": "failing losing unknown_failing failing_if_repaired still_failing misunderstood"
+    " misunderstood_cases still_misunderstood still_misunderstood_cases suites",
+    "sentences": "wrong flips right still_wrong edited_sentences mostly_wrong",
+    "data": "errors findings unknown_found still_found uncovered reached skipped substituted",
+    "intents": "intents confusions",
+}
+"""The views of the page that have all entries of these sections."""
+_VIEW_OF: Final = {section: view for view, sections in _VIEWS.items() for section in sections.split()}
+
 
 class _List(Struct, frozen=True):
     """What the template gets for a section."""
@@ -293,7 +304,7 @@ class _List(Struct, frozen=True):
     @property
     def left_out(self) -> Html:
         number = self.section.left_out
-        return trusted(f"… and {number:,} more in report.json" if number > 0 else "")
+        return self.writer.more(number) if number > 0 else trusted("")
 
 
 class _Part(Struct, frozen=True):
@@ -338,11 +349,15 @@ def _first_screen(document: Document, writer: HtmlWriter, limit: int) -> Html:
         "footer": writer.line(document.footer),
     }
 
+    def writer_of(section: str) -> HtmlWriter:
+        view = _VIEW_OF.get(section)
+        return writer if view is None else replace(writer, elsewhere=link(words(view.title()), writer.address(view)))
+
     def draw(sections: Mapping[str, Section[Html]]) -> str:
-        lists = {name: _List(name, section, writer) for name, section in sections.items()}
+        lists = {name: _List(name, section, writer_of(name)) for name, section in sections.items()}
         return template.render(section=lists, order=ORDER, **lines)
 
-    written = [section.written(writer.item, within=limit) for section in document.sections]
+    written = [section.written(writer_of(section.name).item, within=limit) for section in document.sections]
     return trusted(fit(written, DEGRADATION, draw, lambda text: len(text.encode()), limit))
 
 

@@ -111,6 +111,8 @@ class HtmlWriter(Struct, frozen=True):
     """Keys of the cases that have a place on the page."""
     address: Callable[[str], str] = field(default="#{}".format)
     """Where the page shows a case."""
+    elsewhere: Html = field(default_factory=lambda: words("report.json"))
+    """Where all entries are, if not all are written."""
 
     def line(self, line: Line) -> Html:
         """Write a line."""
@@ -172,7 +174,7 @@ class HtmlWriter(Struct, frozen=True):
         """What is below an entry: some in plain sight, the rest folded."""
         items = [element("li", self.entry(one)) for one in entry.below]
         if entry.left_out:
-            items.append(element("li", trusted(f"… and {entry.left_out:,} more in report.json")))
+            items.append(element("li", self.more(entry.left_out)))
         first = len(items) if entry.in_sight is None else entry.in_sight
         shown, folded = items[:first], items[first:]
         written = [element("ul", join(shown))] if shown else []
@@ -181,6 +183,10 @@ class HtmlWriter(Struct, frozen=True):
             summary = element("summary", trusted(f"{number:,} more"))
             written.append(element("details", join([summary, element("ul", join(folded))])))
         return written
+
+    def more(self, number: int) -> Html:
+        """Say how many entries are not written here, and where they are."""
+        return join([trusted(f"… and {number:,} more in "), self.elsewhere])
 
     def item(self, shown: spans.Entry | spans.Row) -> Html:
         """Write one entry of a section: an item of its list, or a row of its table."""
