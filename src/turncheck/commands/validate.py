@@ -230,7 +230,7 @@ def check_project(request: Request) -> Checked:
             domain_as_listed=True,
             language=request.language,
         )
-        tests, of_tests = (ProjectTests(), ()) if request.stories_only else _tests(project)
+        tests, of_tests, of_cases = (ProjectTests(), (), ()) if request.stories_only else _tests(project)
         validated = validate(
             project,
             max_history=history,
@@ -240,8 +240,11 @@ def check_project(request: Request) -> Checked:
             tests=tests,
             targets_3=request.targets_3,
         )
+        eased = not request.strict and project.platform.part(PLATFORM_CHECKS) is None
+        beside_flows = bool(project.flows)
+        with_cases = validated.with_tests(of_cases, eased=eased and not beside_flows, fails=beside_flows)
         kept = suppress(
-            validated.with_tests(of_tests, eased=not request.strict and project.platform.part(PLATFORM_CHECKS) is None),
+            with_cases.with_tests(of_tests, eased=eased),
             project,
             ignored,
             tests=tests,
@@ -252,10 +255,10 @@ def check_project(request: Request) -> Checked:
         return Checked(kept, project)
 
 
-def _tests(project: Project) -> tuple[ProjectTests, Sequence[Finding]]:
+def _tests(project: Project) -> tuple[ProjectTests, Sequence[Finding], Sequence[Finding]]:
     """The tests in their usual places, but for files that were read as training data, and what is wrong with them.
 
-    Rasa does not read them here: no finding in them changes the exit code.
+    What is wrong with end-to-end cases comes last: only where they are held against flows does it change the exit code.
     """
     from turncheck.messages.finding import shown_path
     from turncheck.project.reader import read_nlu, read_stories
@@ -277,7 +280,7 @@ def _tests(project: Project) -> tuple[ProjectTests, Sequence[Finding]]:
     tests = ProjectTests(stories, nlu.examples if nlu else (), cases)
     known = {finding.location.path for finding in (*project.findings, *of_stories, *of_nlu, *of_cases)}
     unsearched = [finding for finding in find_unsearched(root) if finding.location.path not in known]
-    return tests, (*of_stories, *of_nlu, *of_cases, *_of_suites(project), *unsearched)
+    return tests, (*of_stories, *of_nlu, *_of_suites(project), *unsearched), of_cases
 
 
 def _of_suites(project: Project) -> Sequence[Finding]:
@@ -301,15 +304,17 @@ def _of_suites(project: Project) -> Sequence[Finding]:
 
 def _cases(project: Project, paths: Sequence[Path]) -> tuple[Sequence[E2ECase], Sequence[Finding]]:
     from turncheck.project.e2e.cases import read_cases  # only where there are such cases
+    from turncheck.validation.case_names import as_not_run, check_beside_flows, check_cases
     from turncheck.validation.facts import missing_parts
 
     read = read_cases(project.root, paths)
     if project.domain.is_empty or "domain" in missing_parts(project):
-        return read.cases, read.findings
+        return read.cases, read.findings if not project.flows else [*map(as_not_run, read.findings)]
     from turncheck.dialogue.domain import DialogueDomain
-    from turncheck.validation.case_names import check_cases
 
-    return read.cases, (*read.findings, *check_cases(read, DialogueDomain.of(project), project.flows))
+    if project.flows:
+        return read.cases, check_beside_flows(read, DialogueDomain.of(project))
+    return read.cases, (*read.findings, *check_cases(read, DialogueDomain.of(project)))
 
 
 @contextmanager

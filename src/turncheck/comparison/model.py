@@ -243,7 +243,7 @@ class ConsistencyChange(Part, frozen=True, kw_only=True):
     """What a change did to tests that are only checked against the files of the project."""
 
     gone: tuple[CheckedTest, ...] = ()
-    """Tests that only the base has."""
+    """Tests that only the base has; not those that were renamed, or of which a new one expects the same."""
     newly: tuple[InconsistentTest, ...] = ()
     """Tests that can never pass, and that the base does not have so."""
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import msgspec
 from msgspec.structs import replace
 
-from turncheck.comparison.consistent_tests import turned_conditions
+from turncheck.comparison.consistent_tests import findings_beside
 from turncheck.comparison.model import Renamed
 from turncheck.messages.finding import SEVERITIES, Finding, Location, Name
 from turncheck.messages.phrasing import count, nearest
@@ -343,8 +343,8 @@ def validation_beside(report: Report, base: Report) -> Validation | None:
         return _with_one_for_each_name(lost, gone, now, left_behind)
 
     findings = reported(section.findings)
-    if turned := tuple(turned_conditions(base, report)):
-        findings = tuple(sorted((*findings, *turned), key=lambda finding: finding.order))
+    if of_change := tuple(findings_beside(base, report)):
+        findings = tuple(sorted((*findings, *of_change), key=lambda finding: finding.order))
     suppressed = None if section.suppressed is None else reported(section.suppressed)
     if (findings, suppressed) == (section.findings, section.suppressed):
         return None

@@ -28,6 +28,8 @@ class CheckedTest(Part, frozen=True, kw_only=True):
     """Where it begins."""
     content: str
     """A digest of its steps, by which it is known under another name."""
+    expects: tuple[str, ...] = ()
+    """What it expects, by which it is known under another name, with other sentences."""
 
 
 class FlowCondition(Part, frozen=True, kw_only=True):
@@ -41,6 +43,10 @@ class FlowCondition(Part, frozen=True, kw_only=True):
     """The condition."""
     opposite: str
     """What is true whenever it is not, in the same form."""
+    turned: tuple[str, ...] = ()
+    """What it may have been before one of its comparisons was turned around, in the same form."""
+    rejects: str = ""
+    """The slot whose values it rejects, if it does."""
     text: str
     """The condition as written."""
     location: Location
@@ -61,6 +67,8 @@ class FlowSteps(Part, frozen=True, kw_only=True):
     """Its steps."""
     named: Count
     """Those that some test names."""
+    collects: tuple[str, ...] = ()
+    """The slots that it collects."""
 
 
 class Consistency(Part, frozen=True, kw_only=True):

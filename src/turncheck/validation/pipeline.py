@@ -22,7 +22,7 @@ from turncheck.registry import blamed_on_plugin
 from turncheck.validation import configuration as config
 from turncheck.validation import conflicts, examples, loading, references, similarity
 from turncheck.validation.catalogue import CHECKS, reliable_findings
-from turncheck.validation.checks import Fails, Fault, declared
+from turncheck.validation.checks import FAILS, Fails, Fault, declared
 from turncheck.validation.code import check_code
 from turncheck.validation.configuration import check_generation
 from turncheck.validation.examples import check_annotation_slips
@@ -456,8 +456,8 @@ class Validated(Struct, frozen=True):
         failing = {"always", "on-warnings"} if fail_on_warnings else {"always"}
         return EXIT_FAILED if failing & set(self.fails) else EXIT_OK
 
-    def with_tests(self, findings: Iterable[Finding], *, eased: bool) -> Validated:
-        """Return the same with the findings from reading the tests, which never change the exit code.
+    def with_tests(self, findings: Iterable[Finding], *, eased: bool, fails: bool = False) -> Validated:
+        """Return the same with the findings from reading the tests; ``fails``: they change the exit code.
 
         An awaited response that nothing defines is already reported: its test can never pass. ``eased``: as notes.
         """
@@ -469,15 +469,17 @@ class Validated(Struct, frozen=True):
             if finding.code != "e2e-unknown-name"
             or not (finding.location in reported or of_flows.intersection(finding.names))
         ]
+        if fails:
+            return _sorted([*self._pairs(), *((finding, FAILS[finding.severity]) for finding in more)])
         return self.without((), (replace(finding, severity="info") for finding in more) if eased else more)
 
     def without(self, hidden: Iterable[int], added: Iterable[Finding] = ()) -> Validated:
         """Return the same without some findings (by their index) and with others, which never change the exit code."""
-        left_out = set(hidden)
-        pairs = [
-            pair for number, pair in enumerate(zip(self.findings, self.fails, strict=True)) if number not in left_out
-        ]
-        return _sorted([*pairs, *((finding, "never") for finding in added)])
+        return _sorted([*self._pairs(set(hidden)), *((finding, "never") for finding in added)])
+
+    def _pairs(self, left_out: Collection[int] = ()) -> list[tuple[Finding, Fails]]:
+        pairs = zip(self.findings, self.fails, strict=True)
+        return [pair for number, pair in enumerate(pairs) if number not in left_out]
 
 
 def validate(
@@ -573,6 +575,8 @@ class _Judge(NamedTuple):
             is_true = self.strict or (check.matters_always and not self.drop_in)
             severity: Severity = check.severity if is_true else check.eased
             return replace(finding, severity=severity), check.fails if is_true else "never"
+        if check.stage == "cases":  # of tests that are held against flows
+            return finding, FAILS[finding.severity]
         if finding.code == "config-not-found" and finding.severity == "warning":
             return finding, "on-warnings"  # beside flows, which need none to be checked
         shown = replace(finding, severity=check.severity)

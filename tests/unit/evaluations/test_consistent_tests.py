@@ -26,8 +26,15 @@ CANNOT_PASS = finding("flow-test-cannot-pass", "It cannot.", path="tests/e2e.yml
 
 
 TESTS = (
-    CheckedTest(name="a large one", location=Location("tests/e2e.yml", 2), content="1"),
-    CheckedTest(name="a small one", location=Location("tests/e2e.yml", 12), content="2"),
+    CheckedTest(
+        name="a large one", location=Location("tests/e2e.yml", 2), content="1", expects=("utter: utter_large",)
+    ),
+    CheckedTest(
+        name="a small one",
+        location=Location("tests/e2e.yml", 12),
+        content="2",
+        expects=("utter: utter_small", "slot_was_set: size = small"),
+    ),
 )
 
 
@@ -91,7 +98,8 @@ def test_a_test_that_is_gone_fails(golden: Golden) -> None:
     assert (gate.outcome, [cause.location for cause in gate.failed_by]) == ("failed", [TESTS[1].location])
     moved = replace(TESTS[1], location=Location("tests/other.yml", 2), content="edited")
     renamed = replace(TESTS[1], name="a tiny one")
-    for still in (moved, renamed):
+    reworded = replace(renamed, content="with another sentence")
+    for still in (moved, renamed, reworded):
         assert outcomes(judged(checked(tests=(TESTS[0], still)), base_of(checked())))["consistent-tests"] == "passed"
     golden(f"{verdict.summary}\n{gate.in_words}")
 
@@ -109,6 +117,38 @@ def condition(text: str, meaning: str, opposite: str) -> FlowCondition:
     return FlowCondition(
         flow="order", leads_to="action utter_yes", meaning=meaning, opposite=opposite, text=text, location=place
     )
+
+
+def new_codes(now: Consistency, before: Consistency = CHECKED) -> list[tuple[str, Location]]:
+    """The new findings of a change, with their places."""
+    base, head = (with_changes(checked(), consistency=one) for one in (before, now))
+    return [(one.code, one.location) for one in compare(head, base_of(base)).new_findings]
+
+
+def test_a_test_that_expects_less_is_a_warning() -> None:
+    less = replace(TESTS[1], content="edited", expects=TESTS[1].expects[:1])
+    other = replace(TESTS[1], content="edited", expects=("utter: utter_tiny", "slot_was_set: size = tiny"))
+    assert new_codes(replace(CHECKED, tests=(TESTS[0], less))) == [("flow-test-weakened", TESTS[1].location)]
+    assert new_codes(replace(CHECKED, tests=(TESTS[0], other))) == []
+
+
+def test_a_rejection_that_was_removed_is_a_warning() -> None:
+    flow = replace(FLOW, collects=("size",))
+    rejection = replace(
+        condition("slots.size = 'huge'", "slots.size = 'huge'", ""), rejects="size", leads_to="rejection"
+    )
+    before = replace(CHECKED, flows=(flow,), conditions=(rejection,))
+    reworded = replace(rejection, meaning="slots.size = 'vast'", leads_to="rejection utter_no")
+    assert new_codes(replace(before, conditions=()), before) == [("flow-rejection-removed", flow.location)]
+    assert new_codes(replace(before, conditions=(reworded,)), before) == []
+    assert new_codes(replace(before, conditions=(), flows=(FLOW,)), before) == []
+
+
+def test_a_condition_of_which_a_part_was_turned_is_a_warning() -> None:
+    before = replace(condition("slots.paid", "slots.paid", "not slots.paid"), turned=("slots.paid = False",))
+    now = condition("slots.paid = false", "slots.paid = False", "slots.paid != False")
+    conditions = [replace(CHECKED, conditions=(one,)) for one in (now, before)]
+    assert new_codes(*conditions) == [("flow-condition-turned", now.location)]
 
 
 def test_a_condition_that_was_turned_around_is_a_warning(golden: Golden) -> None:

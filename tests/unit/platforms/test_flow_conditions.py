@@ -6,7 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turncheck.platforms.rasa.flows.conditions import ConditionError, Parsed, Trial, parse_condition, tried
+from turncheck.platforms.rasa.flows.conditions import (
+    ConditionError,
+    Parsed,
+    Trial,
+    parse_condition,
+    tried,
+    turned,
+    written,
+)
 
 READ = (
     'slots.a == "x"',
@@ -127,6 +135,20 @@ def test_alternatives_that_are_covered() -> None:
     assert [trial.reached(number) for number in range(3)] == [True, False, True]
     assert trial.leaves_rest
     assert not _tried("slots.a", "not slots.a").leaves_rest
+
+
+@pytest.mark.parametrize(
+    ("text", "other"),
+    [
+        ("slots.a", "slots.a = false"),
+        ("slots.a = true", "not slots.a"),
+        ("slots.a > 5", "slots.a < 5"),
+        ("slots.a <= 5 and slots.b", "slots.a > 5 and slots.b"),
+        ("not (slots.a = 'x' or slots.b)", "not (slots.a != 'x' or slots.b)"),
+    ],
+)
+def test_a_condition_with_a_part_turned_around(text: str, other: str) -> None:
+    assert written(parse_condition(other).root) in turned(parse_condition(text).root)
 
 
 def test_too_many_values_are_not_tried() -> None:

@@ -15,6 +15,14 @@ FROM_LLM = "  day:\n    type: text\n    mappings:\n      - type: from_llm"
 SAYS = "- text: Fine, nothing is booked."
 PATTERNS = "data/patterns.yml"
 
+P = "data/patterns.yml"
+P_STEPS = "    description: All flows have ended.\n    steps:\n"
+P_COMPLETED = f"  pattern_completed:\n{P_STEPS}"
+LINKS = "flow-link-refused"
+NAMED = "    name: book an appointment"
+AFTER_ELSE = (
+    "          - else: END\n          - if: slots.rating > 4\n            then:\n              - action: utter_thanks"
+)
 MENTIONED: list[tuple[Edit, str, str]] = [
     (
         (D, FROM_LLM, FROM_LLM.replace("llm", "entity\n        entity: date")),
@@ -35,6 +43,14 @@ MENTIONED: list[tuple[Edit, str, str]] = [
     ),
     ((D, "  day:\n    type: text", "  day:\n    tpye: text\n    type: text"), "slot-key-unknown", "domain.yml:13"),
     ((F, HOURS, f"{HOURS}\n      - call: no_agent\n        exit_if: [slots.day]"), "flow-flow-undefined", f"{F}:49"),
+    (
+        (F, NAMED, f"{NAMED}\n    block_digressions: [opening_hour]"),
+        "flow-flow-undefined",
+        f"{F}:4",
+    ),
+    ((P, f"{P_COMPLETED}      - action", f"{P_COMPLETED}      - call: opening_hours\n      - action"), LINKS, f"{P}:5"),
+    ((P, P_COMPLETED, f"  pattern_internal_error:\n{P_STEPS}      - link: opening_hours\n"), LINKS, f"{P}:5"),
+    ((F, "          - else:\n              - action: utter_thanks", AFTER_ELSE), "flow-condition-covered", f"{F}:61"),
     ((T, "test_cases:", "testcases:"), "key-unknown", f"{T}:9"),
     ((U, "test_cases:", "test_case:"), "key-unknown", f"{U}:5"),
     (

@@ -28,6 +28,9 @@ HEARD: list[Edit] = [
     (T, THANKS, "text_matches: left on Wednesday"),
     (T, HOURS, "- bot: We have nothing left on Sunday."),
     (T, HOURS, "- bot: We are open from nine to six, Tuesday to Saturday."),
+    (T, HOURS, "- bot: Okay, stopping opening hours."),
+    (T, HOURS, "- bot: I'm sorry, I'm not trained to help with that."),
+    (T, THANKS, "text_matches: anything else I can help"),
 ]
 ANYBODY: list[Edit] = [
     (E, "model_groups:", "nlg:\n  type: rephrase\nmodel_groups:"),

@@ -113,9 +113,18 @@ def test_conditions_of_responses_that_may_hold(tmp_path: Path) -> None:
     assert not checked(example(tmp_path, edit)).findings
 
 
-@pytest.mark.parametrize("kind", ["set", "not_set"])
-def test_a_slot_that_does_not_exist_is_surely_not_set(tmp_path: Path, kind: str) -> None:
+@pytest.mark.parametrize(("kind", "code"), [("set", "flow-test-cannot-pass"), ("not_set", "flow-test-slot-unknown")])
+def test_a_slot_that_does_not_exist_is_surely_not_set(tmp_path: Path, kind: str, code: str) -> None:
     first = "          - slot_was_set:\n"
     edit = ("tests/e2e_test_cases.yml", first, f"          - slot_was_{kind}:\n            - name: nosuch\n{first}")
-    wrong = {"flow-test-cannot-pass": ["tests/e2e_test_cases.yml:19:21"]}
-    assert found_in(tmp_path, edit) == (wrong if kind == "set" else {})
+    assert found_in(tmp_path, edit) == {code: ["tests/e2e_test_cases.yml:19:21"]}
+
+
+@pytest.mark.parametrize(("slot", "value"), [("booking_confirmed", "true"), ("rating", "5")])
+def test_an_assertion_compares_types(tmp_path: Path, slot: str, value: str) -> None:
+    asserted = ("tests/e2e_test_cases.yml", "value: haircut", f"value: haircut\n              - name: {slot}")
+    texts, values = (
+        found_in(tmp_path / kind, (*asserted[:2], f"{asserted[2]}\n                value: {written}"))
+        for kind, written in (("text", f"'{value}'"), ("value", value))
+    )
+    assert (texts, values) == ({"flow-test-cannot-pass": ["tests/e2e_test_cases.yml:22:24"]}, {})

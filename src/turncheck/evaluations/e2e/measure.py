@@ -14,14 +14,13 @@ from turncheck.evaluations.e2e.case import CaseRun
 from turncheck.evaluations.e2e.judging import case_units, evaluate_cases, require_any_answer, run_elsewhere
 from turncheck.evaluations.varying.e2e import evaluate_repeatedly
 from turncheck.messages.phrasing import at_paths, count
-from turncheck.project.e2e.reader import REPEATED, UNKNOWN
 from turncheck.report.model import EndToEnd, Skipped
 from turncheck.run.assistant import action_server, where_actions_are
 from turncheck.run.evaluated_project import slot_order_of
 from turncheck.run.reading import CASES_BELOW
 from turncheck.run.repeats import compares_turns, engine_of_base, rules_of, section_of_base, worth_of
 from turncheck.run.skipping import has_text, skipped_by_fault, skipped_elsewhere, skipped_without_nlu, with_tests
-from turncheck.validation.case_names import check_cases, check_stubs
+from turncheck.validation.case_names import check_beside_flows, check_cases
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -29,7 +28,6 @@ if TYPE_CHECKING:
     from turncheck.engines.conversation import ConversationEngine
     from turncheck.evaluations.e2e.case import CaseOutcome
     from turncheck.evaluations.varying.base_runner import BaseRunner
-    from turncheck.messages.finding import Finding
     from turncheck.project.e2e.model import E2ECase
     from turncheck.report.model import CaseResult
     from turncheck.run.under_way import RunInProgress
@@ -61,8 +59,7 @@ def measure(run: RunInProgress) -> EndToEnd | None:
         whole = why_not.fault and not any(finding.severity == "error" for finding in run.cases.findings)
         run.skip(with_tests(why_not, [case.name for case in run.cases.cases] if whole else None))
         if run.project.flows:  # they are held against the flows all the same
-            of_stubs = check_stubs(run.cases, DialogueDomain.of(run.project))
-            run.case_findings = (*map(_as_not_run, run.cases.findings), *of_stubs)
+            run.case_findings = tuple(check_beside_flows(run.cases, DialogueDomain.of(run.project)))
         return None
     read = run.cases
     asked = run.options(CaseOptions)
@@ -83,12 +80,6 @@ def measure(run: RunInProgress) -> EndToEnd | None:
         return None
     with run.screen.step("e2e", f"Running {count(len(read.cases), 'end-to-end case')}"):
         return run.run_or_skip("e2e", lambda: require_any_answer(_judged(run, read.cases, asked)))
-
-
-def _as_not_run(finding: Finding) -> Finding:
-    """What is no error where nothing is run: two cases of one name, since Rasa runs both; keys of a later version."""
-    is_eased = any(name.kind in {REPEATED, UNKNOWN} for name in finding.names)
-    return structs.replace(finding, severity="warning") if is_eased else finding
 
 
 def _may_call_server(outcome: CaseOutcome) -> bool:

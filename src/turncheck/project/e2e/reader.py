@@ -9,7 +9,7 @@ from msgspec import Struct, field
 from turncheck.messages.finding import Finding, Location, Name, Severity
 from turncheck.messages.phrasing import suggestion
 from turncheck.project.e2e import model
-from turncheck.project.e2e.shapes import CASE, FILE, NAMED, SHARED, STEP, STUBS, USER
+from turncheck.project.e2e.shapes import ASSERTION, CASE, EXPECTATION, FILE, NAMED, SHARED, STUBS, USER
 from turncheck.yaml_tree.shapes import Anything, Fault, Key, ListOf, Record, Shape, is_nothing, read, text_of
 from turncheck.yaml_tree.tree import YamlMapping, YamlNode, YamlScalar, YamlSequence
 
@@ -149,7 +149,7 @@ class FileReader(Struct):
         if not isinstance(node, YamlMapping) or not name:
             return None
         # The correct parts of a case with a fault, which is never run, are read too: all faults are reported together.
-        steps = [step for step in _items(node.at("steps")) if is_right or _is_right(step)]
+        steps = [step for step in _items(node.at("steps")) if is_right or _is_readable(step)]
         used = self._names(node, "fixtures", fixtures)
         self.used.update(used)
         case_metadata = self._metadata(node, metadata)
@@ -231,20 +231,21 @@ class FileReader(Struct):
         )
 
     def _user(self, step: YamlMapping, metadata: Named, case_metadata: Mapping[str, Any]) -> model.CaseTurn:
-        content = read(step, USER, [])
-        nodes = _items(step.items.get("assertions"))
+        nodes = [node for node in _items(step.items.get("assertions")) if _fits(node, ASSERTION)]
         return model.CaseTurn(
-            user=content["user"],
+            user=text_of(step.items["user"]),
             location=step.location,
             assertions=tuple(
                 model.Assertion.of(kind, value, node.location, dict(_places(node)))
-                for node, assertion in zip(nodes, content.get("assertions") or (), strict=True)
-                for kind, value in assertion.items()
+                for node in nodes
+                for kind, value in read(node, ASSERTION, []).items()
             ),
-            ordered=content.get("assertion_order_enabled", False),
+            ordered=_is_true(step.items.get("assertion_order_enabled")),
             metadata={**case_metadata, **self._metadata(step, metadata)},
             commands=tuple(
-                model.ExpectedCommand(text_of(node), node.location) for node in _items(step.items.get("commands"))
+                model.ExpectedCommand(text_of(node), node.location)
+                for node in _items(step.items.get("commands"))
+                if text_of(node)
             ),
         )
 
@@ -265,17 +266,32 @@ def _expects(turn: model.CaseTurn) -> bool:
     return bool(turn.assertions or turn.commands)
 
 
-def _is_right(step: YamlNode) -> bool:
+def _is_true(node: YamlNode | None) -> bool:
+    return isinstance(node, YamlScalar) and node.value is True
+
+
+def _is_readable(step: YamlNode) -> bool:
+    """Whether something of a step with a fault can be read: what a user says, or something that is expected."""
+    if not isinstance(step, YamlMapping):
+        return False
+    user = step.items.get("user")
+    if user is not None:
+        return _fits(user, USER.keys["user"].shape)
+    return any(kind in step.items for kind in model.STEP_KINDS)
+
+
+def _fits(node: YamlNode, shape: Shape) -> bool:
+    """Whether a node has a shape, but for keys that are of none of the versions known here."""
     faults: list[Fault] = []
-    read(step, STEP, faults)
-    return not faults
+    read(node, shape, faults)
+    return all(fault.unknown for fault in faults)
 
 
 def _expectations(step: YamlMapping) -> list[model.Expectation]:
     expectations: list[model.Expectation] = []
     for kind in model.STEP_KINDS:
         node = step.items.get(kind)
-        if node is None:
+        if node is None or not _fits(node, EXPECTATION.keys[kind].shape):
             continue
         if kind in {"bot", "utter"}:
             expectations.append(model.Expectation(kind, text_of(node), step.location))

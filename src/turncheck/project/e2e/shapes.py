@@ -291,6 +291,8 @@ ASSERTIONS: Final[dict[str, Key]] = {
     ),
 }
 
+ASSERTION: Final = Record("an assertion", ASSERTIONS, single=True)
+
 # --- steps and cases --------------------------------------------------------------------------------------------------
 
 _SLOTS: Final = ListOf(
@@ -304,7 +306,7 @@ USER: Final = Record(
         "user": Key(Text(), "What the user says.", required=True),
         "metadata": Key(_NAMES, "Names of metadata to send with it; they win over those of the case."),
         "assertions": Key(
-            ListOf(Record("an assertion", ASSERTIONS, single=True), what="a list of assertions"),
+            ListOf(ASSERTION, what="a list of assertions"),
             "What is asserted of the turn; other steps of the turn are then ignored.",
         ),
         "commands": Key(

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from turncheck.messages.finding import Severity
     from turncheck.validation.facts import Part
 
+_BESIDE_A_BASE: Final = "Only found against a base, by `run`, the action and `report compare`."
 SECTION: Final = "In flows (CALM)"
 _NEEDS: Final[dict[str, tuple[Part, ...]]] = {
     **dict.fromkeys(
@@ -25,7 +26,7 @@ _NEEDS: Final[dict[str, tuple[Part, ...]]] = {
     **dict.fromkeys(
         (
             *("flow-payload-undefined", "flow-unused", "flow-slot-unused", "flow-response-unused"),
-            *("flow-test-cannot-pass", "flow-test-names-nothing", "flow-test-text-unknown"),
+            *("flow-test-cannot-pass", "flow-test-names-nothing", "flow-test-text-unknown", "flow-test-slot-unknown"),
         ),
         ("domain", "stories"),
     ),
@@ -65,6 +66,13 @@ _OF_FLOWS: Final = (
         " `action`, `collect`, `link`, `call`, `set_slots` and `noop`. What can be read of the flow is checked.",
         _flow("      action: utter_hello"),
         _flow("      - action: utter_hello"),
+        about=("place",),
+    ),
+    _check(
+        "flow-without-steps",
+        "warning",
+        "A flow has no steps",
+        "It ends as soon as it begins. Write its steps, or remove it.",
         about=("place",),
     ),
     _check(
@@ -321,7 +329,8 @@ _REFUSED: Final = (
         "error",
         "A flow links or calls where Rasa does not allow it",
         "Of the patterns, flows may only link to `pattern_human_handoff`. A flow that is called returns to its caller, so it"
-        " has no `link`; patterns call nothing. Use `call` instead of `link`, or the other way round.",
+        " has no `link`; patterns call nothing, and `pattern_internal_error` links to nothing. Use `call` instead of `link`,"
+        " or the other way round.",
         about=("in flow", "flow"),
     ),
     _check(
@@ -423,10 +432,26 @@ _AGAINST_A_BASE: Final = (
         "flow-condition-turned",
         "warning",
         "A change turned a condition around",
-        "It became its opposite, and what follows from it stayed the same: what was reached before is not reached now, and"
+        "It, or a part of it, became its opposite, and what follows from it stayed the same: what was reached before is not reached now, and"
         " the other way round. Where that is meant, the tests that name what follows change as well.",
-        details="Only found against a base, by `run`, the action and `report compare`.",
+        details=_BESIDE_A_BASE,
         about=("flow", "condition"),
+    ),
+    _check(
+        "flow-rejection-removed",
+        "warning",
+        "A change removed a rejection",
+        "The slot is still collected, and values that were refused are accepted now.",
+        details=_BESIDE_A_BASE,
+        about=("slot", "flow", "condition"),
+    ),
+    _check(
+        "flow-test-weakened",
+        "warning",
+        "A change removed an expectation from a test",
+        "There is no other of its kind in its place: the test passes where it failed before.",
+        details=_BESIDE_A_BASE,
+        about=("test case", "expectation"),
     ),
 )
 
@@ -481,6 +506,13 @@ _OF_TESTS: Final = (
         "A fixture or a message with a command names a slot that does not exist, or a value that it cannot have: the"
         " conversation does not begin as written. Correct it.",
         about=("slot", "value", "payload"),
+    ),
+    _check(
+        "flow-test-slot-unknown",
+        "warning",
+        "A test says of a slot that does not exist that it is not set",
+        "That is always so. Correct the name, or remove the expectation.",
+        about=("slot",),
     ),
     _check(
         "flow-test-command-unknown",

@@ -8,6 +8,7 @@ from turncheck.messages.finding import Name
 from turncheck.messages.phrasing import suggestion
 from turncheck.validation.findings import found
 from turncheck.validation.payloads import check_buttons
+from turncheck.validation.slot_values import refused_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
     from turncheck.messages.finding import Finding, Location
     from turncheck.platforms.rasa.flows.facts import FlowFacts
     from turncheck.platforms.rasa.flows.payloads import Payload
-    from turncheck.project.model import Slot
 
 
 def buttons(facts: FlowFacts) -> Iterator[Finding]:
@@ -50,23 +50,3 @@ def of_payload(facts: FlowFacts, payload: Payload, where: str, location: Locatio
             names = (about, Name("flow", flow))
             near = facts.meant("flow", flow, facts.flow_names)
             yield found("flow-payload-undefined", message, location, near, names=names)
-
-
-def refused_value(slot: Slot, value: str) -> tuple[str, ...]:
-    """Return the values that a slot may have, if this one is none of them; nothing if it may have it."""
-    if value.lower() in {"none", "null", "undefined", ""} or "{" in value:
-        return ()
-    if slot.type == "categorical" and slot.values:
-        listed = tuple(str(one) for one in slot.values)
-        return () if value.lower() in {one.lower() for one in listed} else listed
-    if slot.type == "bool":
-        return () if value.lower() in {"true", "false", "yes", "no", "1", "0"} else ("true", "false")
-    return () if slot.type != "float" or _is_number(value) else ("numbers",)
-
-
-def _is_number(value: str) -> bool:
-    try:
-        float(value)
-    except ValueError:
-        return False
-    return True

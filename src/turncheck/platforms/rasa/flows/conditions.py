@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from itertools import pairwise, product
+from itertools import islice, pairwise, product
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
@@ -288,6 +288,46 @@ def written(expression: Expression, *, negated: bool = False) -> str:
             return f"{_factor(left)} {_OPPOSITE[operator] if negated else operator} {_factor(right)}"
         case _:
             return f"{'not ' if negated else ''}{_factor(expression)}"
+
+
+_TURNED_AROUND: Final[Mapping[Operator, tuple[Operator, ...]]] = {
+    "=": ("!=",),
+    "!=": ("=",),
+    "<": (">", ">="),
+    "<=": (">", ">="),
+    ">": ("<", "<="),
+    ">=": ("<", "<="),
+}
+_MOST_TURNED: Final = 40
+
+
+def turned(expression: Expression) -> tuple[str, ...]:
+    """Return what a condition is with one of its parts turned around, each in the form of :func:`written`.
+
+    >>> turned(parse_condition("slots.a and slots.b > 1").root)[-1]
+    '(slots.a and slots.b <= 1)'
+    """
+    found = dict.fromkeys(written(one) for one in islice(_turned(expression), _MOST_TURNED))
+    return tuple(text for text in found if text != written(expression))
+
+
+def _turned(expression: Expression) -> Iterator[Expression]:
+    match expression:
+        case Not(of=inner):
+            yield inner
+            yield from (Not(one) for one in _turned(inner))
+        case Joined(operator=operator, left=left, right=right):
+            yield from (Joined(operator, one, right) for one in _turned(left))
+            yield from (Joined(operator, left, one) for one in _turned(right))
+        case Word():
+            yield from (Not(expression), Compared("=", expression, Value(value=False)))
+        case Compared(operator="=", left=left, right=Value(value=bool(value))):
+            yield from (Compared("=", left, Value(not value)), Not(left) if value else left)
+            yield Compared("!=", left, Value(value))
+        case Compared(operator=operator, left=left, right=right) if operator in _TURNED_AROUND:
+            yield from (Compared(other, left, right) for other in _TURNED_AROUND[operator])
+        case _:
+            yield Not(expression)
 
 
 def _factor(factor: Factor) -> str:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING
 
-from turncheck.platforms.rasa.flows.conditions import Parsed, written
+from turncheck.platforms.rasa.flows.conditions import Parsed, turned, written
 from turncheck.platforms.rasa.flows.du_commands import read_command
+from turncheck.platforms.rasa.flows.expectations import expectations
 from turncheck.platforms.rasa.flows.facts import FlowFacts
 from turncheck.platforms.rasa.flows.payloads import read_payload
 from turncheck.platforms.rasa.flows.reached import ReachedStep, keys_of, named_steps, walked_steps
@@ -67,7 +68,10 @@ class Checked:
             slots=len(domain.slots),
             responses=len(domain.responses),
             tests=tuple(
-                CheckedTest(name=case.name, location=case.location, content=_digest(case)) for case in self._cases
+                CheckedTest(
+                    name=case.name, location=case.location, content=_digest(case), expects=tuple(expectations(case))
+                )
+                for case in self._cases
             ),
             conditions=tuple(self._conditions()),
             inconsistent=tuple(first.values()),
@@ -75,7 +79,7 @@ class Checked:
 
     def _conditions(self) -> Iterator[FlowCondition]:
         for flow in self._facts.all_flows:
-            for condition, leads_to in _leading(flow):
+            for condition, leads_to, rejects in _leading(flow):
                 parsed = self._facts.parsed(condition)
                 if isinstance(parsed, Parsed):
                     yield FlowCondition(
@@ -83,6 +87,8 @@ class Checked:
                         leads_to=leads_to,
                         meaning=written(parsed.root),
                         opposite=written(parsed.root, negated=True),
+                        turned=turned(parsed.root),
+                        rejects=rejects,
                         text=condition.text,
                         location=condition.location,
                     )
@@ -90,7 +96,14 @@ class Checked:
     def _of_flows(self) -> Iterator[FlowSteps]:
         for flow in self._facts.flows.values():
             reached = [step.covered for step in named_steps([flow], self._named)]
-            yield FlowSteps(flow=flow.name, location=flow.location, steps=len(reached), named=sum(reached))
+            collected = (one.name.name for one in flow.all_steps if one.kind == "collect" and one.name is not None)
+            yield FlowSteps(
+                flow=flow.name,
+                location=flow.location,
+                steps=len(reached),
+                named=sum(reached),
+                collects=tuple(dict.fromkeys(collected)),
+            )
 
 
 def checked(project: Project, cases: Sequence[E2ECase]) -> Checked | None:
@@ -103,19 +116,21 @@ def _digest(case: E2ECase) -> str:
     return hashlib.sha256(written).hexdigest()[:16]
 
 
-def _leading(flow: Flow) -> Iterator[tuple[Condition, str]]:
-    """Yield the conditions of a flow, and what each leads to."""
+def _leading(flow: Flow) -> Iterator[tuple[Condition, str, str]]:
+    """Yield the conditions of a flow, what each leads to, and the slot whose values it rejects, if it does."""
     if flow.guard is not None:
-        yield flow.guard, "the flow"
+        yield flow.guard, "the flow", ""
     for step in flow.all_steps:
         for branch in step.branches:
             if branch.condition is not None:
                 first = branch.steps[0] if branch.steps else None
                 inner = "" if first is None else f"{first.kind} {first.name.name if first.name is not None else ''}"
-                yield branch.condition, inner if branch.step is None else f"step {branch.step.name}"
+                yield branch.condition, inner if branch.step is None else f"step {branch.step.name}", ""
         for rejection in step.rejections:
             if rejection.condition is not None:
-                yield rejection.condition, f"rejection {rejection.utter.name if rejection.utter is not None else ''}"
+                said = rejection.utter.name if rejection.utter is not None else ""
+                slot = flow.slot if step.name is None else step.name.name
+                yield rejection.condition, f"rejection {said}", slot
 
 
 def _named_by(cases: Iterable[E2ECase]) -> frozenset[tuple[str, str]]:

@@ -110,6 +110,8 @@ class Trigger(Struct, frozen=True):
 class Flow(Struct, frozen=True):
     """A flow. ``description`` is empty if there is none.
 
+    ``digressions``: the flows that it says not to turn to, or only if the user confirms it.
+
     ``slot``: it is no flow, but what the domain has to validate this slot by: one step, with rejections.
     ``response``: it is none either, but the condition of a variation of this response: a guard.
     """
@@ -122,6 +124,7 @@ class Flow(Struct, frozen=True):
     description_location: Location | None = None
     guard: Condition | None = None
     triggers: tuple[Trigger, ...] = ()
+    digressions: tuple[Named, ...] = ()
     persisted: tuple[Named, ...] = ()
     slot: str = ""
     response: str = ""

@@ -28,6 +28,8 @@ def undefined_names(facts: FlowFacts) -> Iterator[Finding]:
     """Flows, actions, responses, slots and intents that flows name, each once for each flow."""
     why = "which does not exist"
     yield from _undefined(facts, "flow", _flows(facts), "leads to the flow", why, facts.flow_names)
+    listed = ((flow, one) for flow in _all(facts) for one in flow.digressions if not _may_be_flow(facts, one.name))
+    yield from _undefined(facts, "flow", listed, "lists the flow", why, facts.flow_names)
     yield from _of_mappings(facts)
     yield from _actions(facts)
     known = facts.facts.responses | vocabulary.RESPONSES
@@ -66,11 +68,15 @@ def _flows(facts: FlowFacts) -> Iterator[_Use]:
     for flow, step in facts.steps():
         if step.name is None or step.kind not in {"link", "call"} or step.on_server:
             continue
-        known = facts.flow_names if step.kind == "link" else facts.flow_names | facts.agents
-        name = step.name.name
-        is_pattern = name.startswith(PATTERN) and misspelt(name, vocabulary.PATTERNS) is None  # of a later version
-        if name not in known and not is_pattern:
+        is_agent = step.kind == "call" and step.name.name in facts.agents
+        if not is_agent and not _may_be_flow(facts, step.name.name):
             yield flow, step.name
+
+
+def _may_be_flow(facts: FlowFacts, name: str) -> bool:
+    """Whether there is a flow of this name, or it may be a pattern of a later version."""
+    is_pattern = name.startswith(PATTERN) and misspelt(name, vocabulary.PATTERNS) is None
+    return is_pattern or name in facts.flow_names
 
 
 def _of_mappings(facts: FlowFacts) -> Iterator[Finding]:

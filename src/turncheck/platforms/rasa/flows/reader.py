@@ -54,6 +54,7 @@ _BOOLEANS: Final = frozenset(
         "force_slot_filling",
     }
 )
+_DIGRESSIONS: Final = ("block_digressions", "ask_confirm_digressions")
 _KEPT: Final = "reset_after_flow_ends"
 _DEEPEST: Final = 40
 """Nested alternatives beyond this depth are not read: nobody writes them."""
@@ -124,6 +125,8 @@ class _Reader:
         location = next(place for key in section.items if str(key) == name for place in [section.key_location(key)])
         if steps is None or _is_nothing(steps):
             self.faults.append(FlowFault("flow-syntax", f"The flow '{name}' has no steps.", location))
+        elif isinstance(steps, YamlSequence) and not steps.items:
+            self.faults.append(FlowFault("flow-without-steps", f"The flow '{name}' has no steps.", location))
         description = node.items.get("description")
         return Flow(
             name,
@@ -134,6 +137,7 @@ class _Reader:
             description_location=None if description is None else node.key_location("description"),
             guard=self._condition(node.items.get("if")),
             triggers=tuple(self._triggers(node.items.get("nlu_trigger"))),
+            digressions=tuple(name for key in _DIGRESSIONS for name in _listed(node.items.get(key))),
             persisted=tuple(self._names(node.items.get("persisted_slots"), "'persisted_slots'")),
         )
 
@@ -342,6 +346,13 @@ def _named(node: YamlNode | None) -> Named | None:
     if not isinstance(node, YamlScalar) or node.value is None or str(node.value) == "":
         return None
     return Named(str(node.value), node.location)
+
+
+def _listed(node: YamlNode | None) -> Iterator[Named]:
+    """The names in a list; other values than lists are not for all flows."""
+    for item in node.items if isinstance(node, YamlSequence) else ():
+        if (name := _named(item)) is not None:
+            yield name
 
 
 def _text(node: YamlNode | None) -> str:

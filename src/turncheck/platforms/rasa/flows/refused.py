@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 _HANDOFF: Final = "pattern_human_handoff"
 """The pattern that flows may link to."""
+_LINKS_NOWHERE: Final = "pattern_internal_error"
 
 
 def refused(facts: FlowFacts) -> Iterator[Finding]:
@@ -59,6 +60,8 @@ def _links(facts: FlowFacts) -> Iterator[Finding]:
             what = f"The pattern '{flow.name}' calls the flow '{target}'"
         elif step.kind == "link" and flow.name in called:
             what = f"The flow '{flow.name}' links to '{target}', although '{called[flow.name].name}' calls it"
+        elif step.kind == "link" and flow.name == _LINKS_NOWHERE:
+            what = f"The pattern '{flow.name}' links to '{target}'"
         elif step.kind == "link" and not flow.is_pattern and target in vocabulary.PATTERNS and target != _HANDOFF:
             what = f"The flow '{flow.name}' links to the pattern '{target}'"
         if what:

@@ -10,6 +10,7 @@ from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
+from turncheck.platforms.rasa.flows import vocabulary
 from turncheck.platforms.rasa.flows.facts import texts_in
 from turncheck.project.testfiles import texts_of_code
 from turncheck.yaml_tree.shapes import EndlessSearchError, is_found
@@ -28,6 +29,8 @@ _BY_NAME: Final = re.compile(r"\s*(?:response|template)\s*=[^,()]*(?:\)|,\s*\)|,
 _OTHER_TEXT: Final = re.compile(r"\b(?:text|buttons|json_message|custom)\s*=|BotUttered")
 _WORD: Final = re.compile(r"[^\W\d_]{3,}")
 _SPECIAL: Final = re.compile(r"[\\^$*+?{}\[\]|()]|\.[*+]")
+_FEWEST: Final = 3
+"""Shorter texts are not taken for one of Rasa's own messages: all have more words."""
 _MOST: Final = 500
 """Longer texts of tests are not compared: comparing takes as long as both texts together."""
 
@@ -59,6 +62,8 @@ class Sayings:
     def is_unheard(self, case: E2ECase, text: str, *, whole: bool) -> bool:
         """Whether a text is in no response, and does not look like what is filled in: a word of it occurs nowhere.
 
+        Nor does it look like one of Rasa's own messages, which name flows and slots.
+
         ``whole``: it is all of a message; else a part of one.
         """
         if self._by_others or len(text) > _MOST or (not whole and _SPECIAL.search(text)):
@@ -66,8 +71,9 @@ class Sayings:
         stubbed = [*texts_in(dict(case.stubs))] if case.stubs is not None else []
         if any(_may_be(text, pieces, whole=whole) for pieces in (*self._pieces, *map(_pieces_of, stubbed))):
             return False
-        told = _words((*_told(case), *stubbed))
-        return whole or any(word.lower() not in told | self._words for word in _WORD.findall(text))
+        words, told = _words([text]), _words((*_told(case), *stubbed)) | self._words
+        may_be_own = len(words) >= _FEWEST and words <= told | vocabulary.WORDS | self._names
+        return not may_be_own and (whole or not words <= told)
 
     @cached_property
     def _pieces(self) -> tuple[tuple[str, ...], ...]:
@@ -78,6 +84,13 @@ class Sayings:
     def _words(self) -> frozenset[str]:
         """The words of all that slots may hold by the files, and of the code."""
         return _words(self._values)
+
+    @cached_property
+    def _names(self) -> frozenset[str]:
+        """The words in the names of flows and slots."""
+        flows = self._facts.flows.values()
+        names = (*self._facts.flow_names, *(flow.title for flow in flows), *self._facts.slots)
+        return _words(name.replace("_", " ") for name in names)
 
     @cached_property
     def _texts(self) -> Mapping[str, tuple[str, ...]]:

@@ -9,21 +9,19 @@ import re
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from msgspec.structs import replace
-
 from turncheck.messages.finding import Location, Name
 from turncheck.messages.phrasing import count, misspelt, shortened
 from turncheck.platforms.rasa.flows import vocabulary
-from turncheck.platforms.rasa.flows.commands import refused_value
 from turncheck.platforms.rasa.flows.du_commands import read_command
 from turncheck.platforms.rasa.flows.model import PATTERN
 from turncheck.platforms.rasa.flows.names import says_nothing
 from turncheck.platforms.rasa.flows.payloads import read_payload
 from turncheck.platforms.rasa.flows.said import Sayings
-from turncheck.project.e2e.model import FlowsAsserted, MessageAsserted
-from turncheck.project.e2e.reader import REPEATED, UNKNOWN
+from turncheck.project.e2e.model import FlowsAsserted, MessageAsserted, SlotAsserted
 from turncheck.project.testfiles import misspelt_cases
+from turncheck.validation.case_names import as_not_run
 from turncheck.validation.findings import found
+from turncheck.validation.slot_values import refused_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator
@@ -36,6 +34,7 @@ if TYPE_CHECKING:
 GENERATED: Final = "placeholder_generated_answer"
 """In place of a response that a model writes."""
 _BOTH: Final = 2
+_UNQUOTED: Final = frozenset({"bool", "float"})
 _LONGEST: Final = 80
 _AUTOMATIC: Final = re.compile(r"\d+_\w.*")
 """The id that Rasa gives to a step without one: its number in the flow, and what it is."""
@@ -84,15 +83,13 @@ def findings_of_tests(facts: FlowFacts, cases: Iterable[E2ECase]) -> Iterator[Fi
             names=(Name(kind, name),),
         )
     yield from _unknown_commands(cases)
+    yield from _never_set(facts, cases)
     yield from _unheard_texts(facts, cases)
 
 
 def faults_of_understanding(facts: FlowFacts) -> Iterator[Finding]:
-    """Faults of dialogue understanding tests; two of one name and unknown keys are warnings: nothing is run here."""
-    for finding in facts.understanding.findings:
-        if finding.severity == "error":
-            is_eased = any(name.kind in {REPEATED, UNKNOWN} for name in finding.names)
-            yield replace(finding, code="e2e-doubtful", severity="warning") if is_eased else finding
+    """Faults of dialogue understanding tests, which nothing here runs."""
+    yield from (as_not_run(finding) for finding in facts.understanding.findings if finding.severity == "error")
     for path, line, key in misspelt_cases(facts.project.root):
         message = f"Nothing reads the key '{key}' of '{path}'."
         yield found("key-unknown", message, Location(path, line, 1), "Did you mean 'test_cases'?")
@@ -106,6 +103,28 @@ def _unknown_commands(cases: Iterable[E2ECase]) -> Iterator[Finding]:
                     message = f"'{command.text[:80]}' is not a command that is known here; nothing checks it."
                     names = (Name("command", command.text[:80]),)
                     yield found("flow-test-command-unknown", message, command.location, names=names)
+
+
+def _never_set(facts: FlowFacts, cases: Iterable[E2ECase]) -> Iterator[Finding]:
+    """Slots that tests want not to be set, and that do not exist: once for each file."""
+    places: dict[tuple[str, str], list[tuple[E2ECase, Location]]] = defaultdict(list)
+    for case in cases:
+        for name, location in _not_to_be_set(case):
+            if name not in facts.slots:
+                places[name, location.path].append((case, location))
+    for (name, _), ((case, location), *others) in places.items():
+        message = f"The test case '{case.name}' wants '{name}' not to be set, a slot that the domain does not define."
+        near, more = facts.meant("slot", name, facts.facts.slots), tuple(place for _, place in others)
+        yield found("flow-test-slot-unknown", message, location, near, more, names=(Name("slot", name),))
+
+
+def _not_to_be_set(case: E2ECase) -> Iterator[tuple[str, Location]]:
+    for turn in case.turns:
+        yield from ((step.name, step.location) for step in turn.expectations if step.kind == "slot_was_not_set")
+        for assertion in turn.assertions:
+            slots = assertion.wanted if assertion.kind == "slot_was_not_set" else ()
+            for slot in slots if isinstance(slots, tuple) else ():
+                yield slot.name, assertion.at(slot.name)
 
 
 def _unheard_texts(facts: FlowFacts, cases: Iterable[E2ECase]) -> Iterator[Finding]:
@@ -209,6 +228,7 @@ class _Cases:
                 is_known = slot.name in self._facts.slots
                 place = at(str(value)) if is_known and value is not None else at(slot.name)
                 yield from self._slot(case, slot.name, value, f"expects the slot '{slot.name}'", place)
+                yield from self._quoted(case, slot, place)
         elif assertion.kind == "pattern_clarification_contains":
             yield from self._offered(case, assertion)
         elif isinstance(assertion.value, dict) and isinstance(name := assertion.value.get("utter_name"), str):
@@ -282,6 +302,15 @@ class _Cases:
         elif slot is not None and value is not None and (listed := self._refused(slot, value)):
             what = f"{verb} with the value '{str(value)[:80]}', which is none of its values"
             yield Lacking(case, "value", str(value)[:80], what, location, listed, is_expected)
+
+    def _quoted(self, case: E2ECase, asserted: SlotAsserted, location: Location) -> Iterator[Lacking]:
+        """A truth value or a number that an assertion has as a text: it compares types, too."""
+        slot, value = self._facts.slot(asserted.name), asserted.value
+        if slot is None or not isinstance(value, str) or slot.type not in _UNQUOTED or self._refused(slot, value):
+            return
+        if self._facts.is_filled_by_users(slot):
+            what = f"expects the text '{value[:80]}' of the {slot.type} slot '{slot.name}', which never holds a text"
+            yield Lacking(case, "value", value[:80], f"{what}: omit the quotes", location)
 
     def _refused(self, slot: Slot, value: Any) -> tuple[str, ...]:
         is_open = slot.type == "float" and (isinstance(value, bool) or not self._facts.is_filled_by_users(slot))

@@ -145,6 +145,7 @@ def _bare_words(facts: FlowFacts, flow: Flow, condition: Condition, root: Expres
             continue
         is_slot = part.text in facts.slots
         hint = f"Write 'slots.{part.text}'." if is_slot else f'Write "{part.text}" in quotes.'
+        hint = "Write 'null'." if part.text.lower() == "none" else hint
         message = f"'{part.text}' in the condition '{_shown(condition)}' of the {flow.what} stands for nothing."
         about = (Name("flow", flow.name), Name("word", part.text))
         yield found("flow-condition-word", message, condition.location, hint, about=about)
@@ -207,6 +208,12 @@ def _never_true(flow: Flow, condition: Condition) -> Finding:
 
 
 def _alternatives(facts: FlowFacts, flow: Flow, branches: tuple[Branch, ...], closed: _Known) -> Iterator[Finding]:
+    last = next((number for number, branch in enumerate(branches) if branch.condition is None), len(branches))
+    for branch in branches[last + 1 :]:
+        message = f"An alternative of a step in the flow '{flow.name}' is never tried: it comes after 'else'."
+        place = branch.location if branch.condition is None else branch.condition.location
+        yield found("flow-condition-covered", message, place, names=(Name("flow", flow.name),))
+    branches = branches[: last + 1]
     conditions = [branch.condition for branch in branches if branch.condition is not None]
     parsed = [facts.parsed(condition) for condition in conditions]
     roots = [one.root for one in parsed if not isinstance(one, ConditionError)]

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from turncheck.messages.finding import Name
 from turncheck.messages.phrasing import suggestion
-from turncheck.platforms.rasa.flows.commands import refused_value
 from turncheck.validation.findings import found
+from turncheck.validation.slot_values import refused_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -78,6 +78,26 @@ RESPONSES: Final = frozenset(
     }
 )
 
+WORDS: Final = frozenset(
+    {
+        *("able", "about", "access", "afraid", "again", "agent", "and", "answer", "anything", "are", "around"),
+        *("assist", "assistance", "available", "base", "been", "best", "bit", "but", "can", "cannot", "case"),
+        *("characters", "code", "complete", "concise", "connected", "continue", "conversation", "correct", "could"),
+        *("couldn", "dialog", "dialogue", "did", "don", "else", "empty", "end", "essential", "exactly"),
+        *("expectations", "experience", "feedback", "few", "for", "from", "fully", "further", "glad", "has"),
+        *("have", "haven", "having", "heard", "hello", "help", "here", "how", "human", "information", "input"),
+        *("invalid", "keep", "kindly", "know", "knowledge", "length", "like", "long", "meet", "message", "minutes"),
+        *("moment", "more", "need", "not", "now", "number", "okay", "one", "options", "order", "our", "out"),
+        *("please", "point", "previous", "process", "provide", "provided", "rate", "reasonable", "rephrase"),
+        *("request", "respectively", "respond", "responded", "response", "restart", "resume", "right", "running"),
+        *("satisfied", "scratch", "seamless", "see", "seems", "select", "shortly", "something", "sorry", "start"),
+        *("step", "still", "stopping", "tell", "thank", "that", "the", "there", "these", "this", "today"),
+        *("together", "too", "trained", "trouble", "try", "unable", "understand", "update", "updating", "valid"),
+        *("value", "want", "what", "which", "will", "with", "within", "would", "wrap", "you", "your"),
+    }
+)
+"""The words of what these responses say in English, names and values aside, where a project does not override them."""
+
 SLOTS: Final = frozenset(
     {
         *DEFAULT_SLOTS,

@@ -8,6 +8,7 @@ from msgspec import UNSET, UnsetType
 
 from turncheck.comparison.consistent_tests import consistency_of
 from turncheck.messages.phrasing import count
+from turncheck.render.wording.reasons.tests import MAY_BE_DELETED
 
 if TYPE_CHECKING:
     from turncheck.gates.judged import JudgedGate
@@ -23,7 +24,8 @@ def consistent_in_words(report: Report) -> str:
     flows = f"{count(len(checked.flows), 'flow')} with {count(checked.steps, 'step')}"
     if not checked.tests:
         return f"{flows} checked; there are no tests"
-    tests = f"{count(len(checked.tests), 'test case')} ({checked.named:,} of the steps are named)"
+    are = "is" if checked.named == 1 else "are"
+    tests = f"{count(len(checked.tests), 'test case')} ({checked.named:,} of the steps {are} named)"
     return f"{flows} and {tests} checked against each other"
 
 
@@ -40,7 +42,7 @@ def _gone_or_inconsistent(gate: JudgedGate, context: Context) -> str:
     """``1 test case of the base is gone``; which other tests expect what is not there."""
     change = context.compared.consistency if context.compared is not None else UNSET
     gone = len(gate.causes) - (0 if isinstance(change, UnsetType) else len(change.newly))
-    words = f"{count(gone, 'test case')} of the base {'is' if gone == 1 else 'are'} gone"
+    words = f"{count(gone, 'test case')} of the base {'is' if gone == 1 else 'are'} gone{MAY_BE_DELETED}"
     return f"{words}; {inconsistent_in_words(context.report)}" if len(gate.causes) > gone else words
 
 

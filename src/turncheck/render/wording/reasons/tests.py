@@ -160,6 +160,9 @@ def _half(lacking: OneSided) -> str:
     return f"the base has no results of {name} ({lacking.reason}){then}"
 
 
+MAY_BE_DELETED: Final = " (`accept-gone` lists what may be deleted)"
+
+
 def _gone(facts: Sequence[Fact], compared: Comparison | None) -> str:
     """What is gone; where a fault keeps all of it from running, that."""
     lines: list[str] = []
@@ -185,7 +188,7 @@ def _gone(facts: Sequence[Fact], compared: Comparison | None) -> str:
         for change in (failed_tests.no_longer_checked(compared) if lines and compared else ())
     )
     only_not_run = all(isinstance(fact, GoneTests) and fact.run for fact in facts)
-    remedy = "" if only_not_run else " (`accept-gone` lists what may be deleted)"
+    remedy = "" if only_not_run else MAY_BE_DELETED
     return f"{'; '.join(lines or kept_from)}{remedy}{unseen}"
 
 
