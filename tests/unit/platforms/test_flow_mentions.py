@@ -99,6 +99,13 @@ def test_what_is_no_name_or_may_be_one(tmp_path: Path, edit: Edit) -> None:
     assert not found_in(tmp_path, edit)
 
 
+@pytest.mark.parametrize(("value", "is_found"), [("", True), ("\n    initial_value: any", False)])
+def test_what_has_a_value_need_not_be_asked_for(tmp_path: Path, value: str, is_found: bool) -> None:
+    slot = (D, "  rating:\n", f"  colour:\n    type: text{value}\n  rating:\n")
+    found = found_in(tmp_path, slot, (F, HOURS, f"      - collect: colour\n{HOURS}"))
+    assert ("flow-question-missing" in found) is is_found
+
+
 @pytest.mark.parametrize("folder", ["sub_agents/valuer", "agents/any"])
 def test_an_agent_is_found_in_its_folder(tmp_path: Path, folder: str) -> None:
     project = example(tmp_path, (F, HOURS, f"{HOURS}\n      - call: valuer\n        exit_if: [slots.day]"))

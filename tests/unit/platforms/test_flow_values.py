@@ -17,7 +17,6 @@ NEVER: list[tuple[str, str, str]] = [
     (GUARD, "if: slots.day > 3", "flow-condition-value"),
     (GUARD, "if: slots.day = 3", "flow-condition-value"),
     (GUARD, "if: 3 < slots.day", "flow-condition-value"),
-    (GUARD, "if: slots.day = true", "flow-condition-value"),
     (GUARD, "if: slots.day contains 3", "flow-condition-value"),
     (GUARD, "if: slots.service > 3", "flow-condition-value"),
     (GUARD, "if: \"{'wash' 'shave'} contains slots.service\"", "flow-condition-value"),
@@ -38,6 +37,7 @@ MAY_BE = [
     (GUARD, "if: slots.booking_confirmed = 1"),
     (GUARD, "if: slots.booking_confirmed > 0"),
     (RATING, "if: slots.rating = true"),
+    (GUARD, "if: slots.day is not true"),
     (RATING, "if: slots.rating > 0 and slots.rating < 1"),
 ]
 

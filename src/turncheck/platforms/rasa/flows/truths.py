@@ -65,8 +65,10 @@ def _shown(condition: Condition) -> str:
 def _values(facts: FlowFacts, flow: Flow, condition: Condition, root: Expression) -> Iterator[Finding]:
     for word, operator, value in _pairs(root):
         slot = facts.slot(word.removeprefix("slots."))
-        if slot is None or not word.startswith("slots.") or (slot.type == "text" and not facts.has_only_texts(slot)):
+        if slot is None or not word.startswith("slots."):
             continue
+        if slot.type == "text" and (isinstance(value, bool) or not facts.has_only_texts(slot)):
+            continue  # models answer a question with true or false whatever the type of its slot
         what = _why_never(slot, operator, value)
         if what is None:
             continue
@@ -190,7 +192,12 @@ def _types(facts: FlowFacts) -> Mapping[str, type]:
     """The slots that only hold numbers, and those that only hold texts."""
     slots = facts.project.domain.slots.values()
     numbers = {f"slots.{one.name}": float for one in slots if one.type == "float"}
-    return {**numbers, **{f"slots.{one.name}": str for one in slots if facts.has_only_texts(one)}}
+    texts = {f"slots.{one.name}": str for one in slots if facts.has_only_texts(one)}
+    parsed = (facts.parsed(condition) for _, condition in facts.conditions())
+    pairs = (pair for one in parsed if not isinstance(one, ConditionError) for pair in _pairs(one.root))
+    for word in {word for word, _, value in pairs if isinstance(value, bool)}:
+        texts.pop(word, None)  # see _values
+    return {**numbers, **texts}
 
 
 def _alone(facts: FlowFacts, flow: Flow, condition: Condition, closed: _Known) -> Iterator[Finding]:
