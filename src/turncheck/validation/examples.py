@@ -19,7 +19,7 @@ from turncheck.validation.places import Places
 from turncheck.validation.similarity import normalised, shown, splits_word, word_spans
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from collections.abc import Set as AbstractSet
 
     from turncheck.messages.finding import Finding, Location
@@ -185,6 +185,37 @@ def _small_beside_large(groups: dict[str, list[Example]]) -> Iterator[Finding]:
             )
 
 
+def _span(annotation: tuple[Example, int]) -> tuple[tuple[str, ...], int]:
+    """Where an annotation begins, in the order of the examples."""
+    example, start = annotation
+    return example.place_in_order, start
+
+
+def _as_several(
+    words: tuple[str, ...],
+    held: Mapping[str, Sequence[tuple[Example, int]]],
+    numbers: Counter[str],
+    places: Places,
+) -> Iterator[Finding]:
+    """A value that is annotated as one entity here and as another there.
+
+    A token may be several at once: ``[FRA][{"entity": "city"}, {"entity": "airport"}]``.
+    """
+    (usual, _), *others = numbers.most_common()  # of equally many the last by name, however files are ordered
+    as_usual = set(map(_span, held[usual]))
+    for name, _ in others:
+        instead = [one for one in held[name] if _span(one) not in as_usual]
+        if not instead:
+            continue
+        example, start = min(instead, key=_span)
+        yield found(
+            "value-in-several-entities",
+            f"'{shown(' '.join(words))}' is annotated as '{name}' here, and as '{usual}' elsewhere.",
+            places.in_example(example, start),
+            about=(Name("value", " ".join(words)), *(Name("entity", entity) for entity in numbers)),
+        )
+
+
 def check_values(facts: Facts) -> Iterator[Finding]:
     """Values that are annotated here and unannotated there, and values that are annotated as different entities."""
     project = facts.project
@@ -199,16 +230,8 @@ def check_values(facts: Facts) -> Iterator[Finding]:
         words: Counter({name: len(held[name]) for name in sorted(held, reverse=True)})
         for words, held in annotated.items()
     }
-    for words, numbers in entities.items():
-        (usual, _), *others = numbers.most_common()  # of equally many the last by name, however files are ordered
-        for name, _ in others:
-            example, start = min(annotated[words][name], key=lambda one: (one[0].place_in_order, one[1]))
-            yield found(
-                "value-in-several-entities",
-                f"'{shown(' '.join(words))}' is annotated as '{name}' here, and as '{usual}' elsewhere.",
-                places.in_example(example, start),
-                about=(Name("value", " ".join(words)), *(Name("entity", held) for held in numbers)),
-            )
+    for words, held in annotated.items():
+        yield from _as_several(words, held, entities[words], places)
     foreign = _intents_without(examples)
     bare: dict[tuple[str, ...], list[tuple[Example, int]]] = {}
     lengths: dict[str, int] = {}

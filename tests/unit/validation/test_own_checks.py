@@ -488,6 +488,16 @@ def test_sentences_of_end_to_end_cases_that_are_training_sentences_are_leaks(tmp
     ]
 
 
+@pytest.mark.parametrize(
+    ("also", "named"),
+    [("", 0), ("    - back to [FRA](city)\n", 0), ("    - back to [FRA](airport)\n    - off to [FRA](size)\n", 1)],
+)
+def test_a_token_may_be_two_entities_at_once(also: str, named: int, tmp_path: Path) -> None:
+    both = '    - fly to [FRA][{"entity": "city"}, {"entity": "airport"}]\n'
+    found = checked(tmp_path, (N, "", f"- intent: greet\n  examples: |\n{both}{also}"))
+    assert len(places(found, "value-in-several-entities")) == named
+
+
 @pytest.mark.parametrize(("others", "named"), [(8, 1), (9, 0)])
 def test_a_word_is_another_in_an_intent_of_many_examples_that_never_asks_for_it(
     others: int, named: int, tmp_path: Path
