@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from turncheck.project.batch.reader import HowToRead
     from turncheck.report.model import Report
     from turncheck.run.quarantined import Quarantined
-    from turncheck.run.under_way import RunInProgress
     from turncheck.settings.options import Settings
 
 
@@ -136,12 +135,11 @@ def run_test_batch(  # noqa: PLR0917 - what a command is given, as `run_test_e2e
     from turncheck.project.batch.known import known_names
     from turncheck.project.batch.reader import find_suites, read_suites
     from turncheck.publishing.files import terminal_results
-    from turncheck.render.phrases import engine_lines
     from turncheck.report.model import Source
     from turncheck.run.folders import ensure_apart_from_project
     from turncheck.run.partial import end_with
     from turncheck.run.quarantined import with_quarantine
-    from turncheck.run.reading import NO_TESTS, ensure_readable, read_answered_elsewhere, read_assistant
+    from turncheck.run.reading import NO_TESTS, read_answered_elsewhere, read_assistant
     from turncheck.run.report_of import now
     from turncheck.run.single import Subject, run_single
     from turncheck.validation.case_names import unknown_names
@@ -161,23 +159,9 @@ def run_test_batch(  # noqa: PLR0917 - what a command is given, as `run_test_e2e
     if options.repeat is not None:
         settings = dataclasses.replace(settings, repeats="off")
 
-    def prepare(run: RunInProgress) -> None:
-        engine = run.engines
-        ensure_readable(project, engine.needs("batch"))
-        if options.repeat is not None and options.repeat > 1 and engine.capabilities.uploads_suites:
-            raise UserError(
-                "--repeat asks for each utterance several times, and the platform runs each suite as a whole",
-                hint="Leave it out, or ask for one utterance at a time (--kore-way find-intent).",
-            )
-        if not engine.capabilities.answers_suites:
-            engine.make_ready(("nlu",), screen, lambda: None)
-        for line in engine_lines(engine.info(conversations=False)):
-            screen.note(line)
-        run.suites.read = read
-
     subject = Subject(settings, project, structs.replace(NO_TESTS, batch=tuple(paths)), models, environment)
-    asked = SuiteOptions(options.repeat)
-    single = run_single("batch", subject, screen, asked, prepare=prepare, source=Source(measured=measured))
+    asked = SuiteOptions(read, options.repeat)
+    single = run_single("batch", subject, screen, asked, source=Source(measured=measured))
     batch = single.report.batch
     held = with_quarantine(single.report, project.root, screen, environment)
     report = held.report

@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Any, Final
 from msgspec.structs import replace
 
 from turncheck.commands.compare_policies import Configured, alike_in_words, alike_to
-from turncheck.commands.nlu import NluOutput, NluTestOptions, ensure_examples, ensure_trainable_by_config, read_judged
+from turncheck.commands.nlu import NluOutput, NluTestOptions, looked_in, read_judged
 from turncheck.commands.pipeline_differences import PipelineDifference, pipeline_differences
 from turncheck.commands.pipeline_fits import new_task, run_tasks
 from turncheck.commands.split import needed_responses
 from turncheck.engines.base import NLU_PARTS
+from turncheck.evaluations.nlu.measure import ensure_examples
 from turncheck.evaluations.nlu.splits import FEWEST_EXAMPLES, WORTHWHILE, Advice, RunPlan, Score, advise, plan_runs
 from turncheck.messages.errors import EXIT_OK, UserError
 from turncheck.messages.phrasing import count
@@ -29,7 +30,7 @@ from turncheck.render.rasa_files import NAMED_AS_TODAY, major_of_files
 from turncheck.render.rendered import Rendered
 from turncheck.render.sinks.terminal import text
 from turncheck.run.folders import ensure_apart_from_project
-from turncheck.run.reading import ensure_readable, ensure_there, read_assistant
+from turncheck.run.reading import ensure_readable, ensure_there, ensure_trainable_by_config, read_assistant
 from turncheck.run.report_of import project_info
 from turncheck.work.workplace import workplace_of
 
@@ -226,8 +227,8 @@ def run_compare_nlu(
     settings = dataclasses.replace(options.settings, config=str(configs[0]))
     project = read_assistant(settings)
     data = read_judged(options := options._replace(settings=settings, cross_validation=True), project)
-    ensure_trainable_by_config(project, options, NLU_PARTS if data is project.nlu else NLU_PARTS - {"nlu"})
-    ensure_examples(data, options, project)
+    ensure_trainable_by_config(project, options.settings, NLU_PARTS if data is project.nlu else NLU_PARTS - {"nlu"})
+    ensure_examples(data, looked_in(options, project))
     pipelines = _pipelines(options, configs, screen)
     responses = project.domain.responses
     usual = PERCENTAGES if project.major >= NAMED_AS_TODAY else (*PERCENTAGES, MOST_LEFT_OUT_BY_RASA_0_AND_1)

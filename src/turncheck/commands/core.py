@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from turncheck.render.rendered import Rendered
     from turncheck.report.model import Core, Report, Source
     from turncheck.run.single import SingleRun
-    from turncheck.run.under_way import RunInProgress
     from turncheck.settings.options import Settings
 
 
@@ -248,22 +247,12 @@ def judge_stories(
     from msgspec import structs
 
     from turncheck.evaluations.core.measure import StoryOptions
-    from turncheck.run.assistant import note_without_nlu
-    from turncheck.run.reading import NO_TESTS, ensure_policies_accepted, ensure_trainable
+    from turncheck.run.reading import NO_TESTS
     from turncheck.run.single import Subject, run_single
-
-    def ensure() -> None:
-        ensure_trainable(project)
-        ensure_policies_accepted(project, screen)
-
-    def prepare(run: RunInProgress) -> None:
-        run.engines.make_ready(("core", "nlu") if options.end_to_end else ("core",), screen, ensure)
-        if options.end_to_end:
-            note_without_nlu(run.engines, screen)
 
     subject = Subject(options.settings, project, structs.replace(NO_TESTS, stories=tuple(stories)), options.models)
     asked = StoryOptions(options.end_to_end, options.max_stories)
-    return run_single("core", subject, screen, asked, prepare=prepare, source=source)
+    return run_single("core", subject, screen, asked, source=source)
 
 
 def write_core_files(report: Report, output: CoreOutput, screen: Console) -> None:

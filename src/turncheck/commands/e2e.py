@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from turncheck.report.model import CaseResult, EndToEnd
     from turncheck.run.assistant import AssistantOptions
     from turncheck.run.quarantined import Quarantined
-    from turncheck.run.under_way import RunInProgress
 
 _DEFAULT_RESULTS: Final = Path()
 
@@ -179,7 +178,6 @@ def run_test_e2e(
     from turncheck.project.e2e.cases import DEFAULT_PATH, read_cases
     from turncheck.project.testfiles import find_e2e_cases, find_e2e_cases_not_looked_for
     from turncheck.publishing.files import write_report
-    from turncheck.run.assistant import make_assistant_ready
     from turncheck.run.folders import ensure_apart_from_project
     from turncheck.run.partial import cause, end_with
     from turncheck.run.quarantined import with_quarantine
@@ -203,15 +201,11 @@ def run_test_e2e(
     progress = Progress(output, len(read.cases), folder)
     outcomes: list[CaseOutcome] = []
 
-    def prepare(run: RunInProgress) -> None:
-        make_assistant_ready(run.engines, assistant, project, screen)
-        run.cases = read
-
     tests = structs.replace(NO_TESTS, e2e=tuple(map(str, named)))
     subject = Subject(settings, project, tests, assistant.models, environment)
-    asked = CaseOptions(options.run, progress.finished, outcomes.append)
+    asked = CaseOptions(read, options.run, progress.finished, outcomes.append)
     try:
-        single = run_single("e2e", subject, screen, asked, prepare=prepare)
+        single = run_single("e2e", subject, screen, asked)
     finally:
         progress.end()
     stopped, report = single.stopped, single.report

@@ -16,7 +16,6 @@ from turncheck.messages.plain_text import plain
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
-    from collections.abc import Set as AbstractSet
 
     from turncheck.engines.base import Models
     from turncheck.messages.errors import IncompleteError
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
     from turncheck.project.nlu_data import NluData
     from turncheck.render.rendered import Rendered
     from turncheck.report.model import Nlu, Report, Source
-    from turncheck.run.under_way import RunInProgress
     from turncheck.settings.options import Settings
 
 _CROSS_VALIDATION: Final = "crossvalidation"
@@ -321,7 +319,6 @@ def evaluate_nlu(
     """
     from msgspec import structs
 
-    from turncheck.evaluations.nlu.judging import why_not_testable
     from turncheck.evaluations.nlu.measure import NluOptions
     from turncheck.run.reading import NO_TESTS, Tests, read_answered_elsewhere, read_assistant
     from turncheck.run.single import Subject, run_single
@@ -339,26 +336,13 @@ def evaluate_nlu(
     subject = Subject(settings, project, Tests(nlu=data, stories=(), e2e=()), options.models)
     if options.cross_validation:
         subject = structs.replace(subject, project=replace(project, nlu=data), tests=NO_TESTS)
-    asked = NluOptions(options.pretrained, options.repeat, is_own=data is project.nlu)
-
-    def prepare(run: RunInProgress) -> None:
-        needed = run.engines.needs("nlu", in_folds=options.cross_validation)
-        if options.cross_validation and data is not project.nlu:  # the folds are trained only on what is judged
-            needed = needed - {"nlu"}
-            run.lost = {part: finding for part, finding in run.lost.items() if part != "nlu"}
-        ensure_trainable_by_config(project, options, needed)
-        ensure_examples(data, options, project)
-        if reason := why_not_testable(run.project, run.tests.nlu, folds=options.settings.folds):
-            raise UserError(f"there is nothing to test: {reason}", hint="Name NLU data with --nlu.")
-        if not options.cross_validation:
-            run.engines.make_ready(("nlu",), screen, lambda: None)
-
+    where = looked_in(options, project)
+    asked = NluOptions(options.pretrained, options.repeat, is_own=data is project.nlu, looked_in=where)
     single = run_single(
         "nlu",
         subject,
         screen,
         asked,
-        prepare=prepare,
         in_folds=options.cross_validation,
         source=source or _source(options.project),
     )
@@ -395,19 +379,13 @@ def read_judged(options: NluTestOptions, project: Project) -> NluData:
     return data
 
 
-def ensure_examples(data: NluData, options: NluTestOptions, project: Project) -> None:
-    """Refuse data that are judged and have no examples.
-
-    Raises:
-        UserError: names where they were looked for.
-    """
+def looked_in(options: NluTestOptions, project: Project) -> Path:
+    """Return where the data that are judged were looked for."""
     from turncheck.project.files import DEFAULT_DATA
     from turncheck.project.testfiles import TESTS_FOLDER
 
-    if not data.examples:
-        looked_in = options.project / (DEFAULT_DATA if project.native is None else TESTS_FOLDER)
-        place = next(iter(judged_paths(options, project)), looked_in)
-        raise UserError(f"there are no NLU examples at '{place}'", hint="Name NLU data with --nlu.")
+    named = options.project / (DEFAULT_DATA if project.native is None else TESTS_FOLDER)
+    return next(iter(judged_paths(options, project)), named)
 
 
 def judged_paths(options: NluTestOptions, project: Project) -> list[Path]:
@@ -420,24 +398,6 @@ def judged_paths(options: NluTestOptions, project: Project) -> list[Path]:
     if options.settings.nlu is not None:
         return [Path(options.settings.nlu)]
     return find_test_nlu(project.root) if project.native is not None and not project.nlu.examples else []
-
-
-def ensure_trainable_by_config(project: Project, options: NluTestOptions, needed: AbstractSet[str]) -> None:
-    """Refuse a project of which a part that is trained on cannot be read, or that has no configuration to train by.
-
-    Raises:
-        UserError: says what is missing.
-    """
-    from turncheck.project.files import DEFAULT_CONFIG
-    from turncheck.run.reading import ensure_readable
-
-    ensure_readable(project, needed)
-    if "config" in needed and not project.config.keys:
-        raise UserError(
-            "there is no configuration to train with at"
-            f" '{options.settings.config or options.project / DEFAULT_CONFIG}'",
-            hint="Name a configuration with --config.",
-        )
 
 
 def write_test_files(report: Report, output: NluOutput, screen: Console) -> None:

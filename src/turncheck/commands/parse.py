@@ -147,7 +147,7 @@ def understand(
         return find_engine(ParseOptions(settings, models), environment, screen).parse(sentences)
     with opened_engine(settings, read_configured(settings), environment, screen, models=models) as engines:
         ensure_possible(engines, "nlu")
-        engines.make_ready(("nlu",), screen, lambda: None)
+        engines.make_ready(("nlu",), screen)
         if (nlu := engines.nlu) is None:
             raise UserError(f"the engine '{settings.engine}' understands no sentences of this project")
         return nlu.parse(sentences)
@@ -174,18 +174,17 @@ def find_engine(options: ParseOptions, environment: Mapping[str, str], screen: C
         project = read_assistant(settings, data=(settings.nlu,) if settings.nlu else None)
     learnt = with_story_sentences(project)
 
-    def ensure() -> None:
-        ensure_readable(project, NLU_PARTS | {"sentences"} if project.platform.has_pipeline else {"nlu"})
-        if not learnt.nlu.examples:
-            raise UserError(
-                f"there are no NLU examples to train on in '{settings.nlu or settings.project}'",
-                hint="Name the assistant's folder with --project, its data with --nlu, or a trained model with"
-                " --model.",
-            )
-
     engines = engine_of(settings, project, {}, models=options.models)
     with cache_in_use(engines, cache_of_command(settings, environment, screen), screen):
-        engines.make_ready(("nlu",), screen, ensure)
+        if not engines.use_model(("nlu",), screen):
+            ensure_readable(project, NLU_PARTS | {"sentences"} if project.platform.has_pipeline else {"nlu"})
+            if not learnt.nlu.examples:
+                raise UserError(
+                    f"there are no NLU examples to train on in '{settings.nlu or settings.project}'",
+                    hint="Name the assistant's folder with --project, its data with --nlu, or a trained model with"
+                    " --model.",
+                )
+            engines.train_parts(("nlu",), screen)
     return engines.nlu or engines.nlu_trainer.fit(learnt)
 
 
@@ -207,7 +206,7 @@ def _ask_another(  # noqa: PLR0917 - as above
     project = read_configured(settings)
     with opened_engine(settings, project, environment, screen, models=options.models) as engines:
         ensure_possible(engines, "nlu")
-        engines.make_ready(("nlu",), screen, lambda: None)
+        engines.make_ready(("nlu",), screen)
         for batch in _batches(sentences):
             evaluated = run_until_failure(partial(_answers, engines, batch, screen))
             written = _as_json if form == "jsonl" else _as_text

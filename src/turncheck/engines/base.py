@@ -196,14 +196,21 @@ class Engine(ABC):
         """
         return frozenset()
 
-    def make_ready(self, parts: Sequence[Part], screen: Console, ensure: Callable[[], None]) -> None:  # noqa: B027 - many have nothing to do
-        """Load or train these parts before they are used; a named model must have the first of them.
+    def use_model(self, parts: Sequence[Part], screen: Console) -> bool:  # noqa: ARG002 - many have nothing to do
+        """Load a trained model of these parts; a named one must have the first of them.
 
-        Args:
-            parts: what will be used.
-            screen: shows the progress.
-            ensure: called before anything is trained, raises a ``UserError`` if it is not possible.
+        Returns:
+            Whether they are ready; else they have to be trained.
         """
+        return True
+
+    def train_parts(self, parts: Sequence[Part], screen: Console) -> None:  # noqa: B027 - as above
+        """Train these parts now, before they are used."""
+
+    def make_ready(self, parts: Sequence[Part], screen: Console) -> None:
+        """Load or train these parts before they are used."""
+        if not self.use_model(parts, screen):
+            self.train_parts(parts, screen)
 
     def show_progress(self, screen: Console) -> None:  # noqa: B027 - most are quick
         """Show on this screen what takes long."""

@@ -62,7 +62,7 @@ def in_both(
 
 def number_of_tests(tests: Iterable[Test]) -> int:
     """Count tests, each with its copies."""
-    return changes.number_of(case for _, case in tests)
+    return changes.number_of([case for _, case in tests])
 
 
 _OF_ONE_FAULT: Final = {"intent-unused": "intent-without-examples"}

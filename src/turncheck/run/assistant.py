@@ -124,20 +124,22 @@ def assistant_in_use(
         UserError: there is nothing to train on, a model cannot be read, or an action server does not start.
     """
     ensure_possible(engine, "e2e")
-    make_assistant_ready(engine, options, project, screen)
+    make_assistant_ready(engine, options.channel, project, screen)
     with running_server(options.settings, project, environment, screen) as server:
         yield engine.assistant(server)
 
 
-def make_assistant_ready(engine: Engine, options: AssistantOptions, project: Project, screen: Console) -> None:
+def make_assistant_ready(engine: Engine, channel: str, project: Project, screen: Console) -> None:
     """Make ready what conversations need, and say what it is.
 
     Raises:
         UserError: there is nothing to train on, a model cannot be read, or the channel cannot be named.
     """
-    if options.channel != DEFAULT_CHANNEL and engine.capabilities.no_channel is not None:
+    if channel != DEFAULT_CHANNEL and engine.capabilities.no_channel is not None:
         raise UserError(engine.capabilities.no_channel)
-    engine.make_ready(("core", "nlu"), screen, lambda: ensure_trainable(project))
+    if not engine.use_model(("core", "nlu"), screen):
+        ensure_trainable(project)
+        engine.train_parts(("core", "nlu"), screen)
     note_without_nlu(engine, screen)
     for line in engine_lines(engine.info()):
         screen.note(line)

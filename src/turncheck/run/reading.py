@@ -25,6 +25,7 @@ from turncheck.project.batch.reader import find_mistaken_suites, find_suites
 from turncheck.project.botium.others import suites_without_convos
 from turncheck.project.candidates import Part, candidates
 from turncheck.project.export import export_of
+from turncheck.project.files import DEFAULT_CONFIG
 from turncheck.project.folder import YAML_SUFFIXES, ProjectFolder, assistants_in_words
 from turncheck.project.formats.rasa_yaml import FILE_EMPTY, HOW_TO_FILL, how_to_begin, unseen_key
 from turncheck.project.project_file import NLU_KEYS, STORY_KEYS
@@ -424,6 +425,21 @@ def ensure_readable(project: Project, parts: AbstractSet[str]) -> None:
             else f"{before_training.PARTS[part]} cannot be read completely: {what}",
             location=location,
             hint=finding.hint or "`turncheck data validate` lists all faults.",
+        )
+
+
+def ensure_trainable_by_config(project: Project, settings: Settings, needed: AbstractSet[str]) -> None:
+    """Refuse a project of which a part that is trained on cannot be read, or that has no configuration to train by.
+
+    Raises:
+        UserError: says what is missing.
+    """
+    ensure_readable(project, needed)
+    if "config" in needed and not project.config.keys:
+        raise UserError(
+            "there is no configuration to train with at"
+            f" '{settings.config or Path(settings.project) / DEFAULT_CONFIG}'",
+            hint="Name a configuration with --config.",
         )
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import dataclasses
 import os
 from contextlib import ExitStack
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct, structs
 
@@ -26,7 +26,7 @@ from turncheck.run.partial import cause, run_until_failure
 from turncheck.run.reading import NO_TESTS, Tests, ensure_possible
 from turncheck.run.repeats import ensure_repeats_are_possible
 from turncheck.run.report_of import project_info, report_of
-from turncheck.run.under_way import RunInProgress, measured_by
+from turncheck.run.under_way import KindOptions, RunInProgress, measured_by
 from turncheck.work.workplace import workplace_of
 
 if TYPE_CHECKING:
@@ -39,6 +39,9 @@ if TYPE_CHECKING:
     from turncheck.report.evaluations import Evaluation
     from turncheck.run.inputs import ChangedLines
     from turncheck.settings.options import Settings
+
+
+NOTHING_MORE: Final = KindOptions()
 
 
 class Subject(Struct, frozen=True):
@@ -69,9 +72,8 @@ def run_single(
     evaluation: Evaluation,
     subject: Subject,
     screen: Console,
-    options: Struct | None = None,
+    options: KindOptions = NOTHING_MORE,
     *,
-    prepare: Callable[[RunInProgress], None] = lambda _: None,
     in_folds: bool = False,
     source: Source | None = None,
 ) -> SingleRun:
@@ -82,7 +84,6 @@ def run_single(
         subject: what is measured.
         screen: shows the progress.
         options: what the command asks of the evaluation besides the settings.
-        prepare: makes the engine ready, or refuses what cannot be measured.
         in_folds: whether the engine has to be trained in folds.
         source: what the report says about the state of the repository.
 
@@ -107,7 +108,7 @@ def run_single(
                 inputs, subject.project, subject.tests, engine, screen,
                 work=work, until_its_end=until_its_end, options=options,
             )  # fmt: skip
-            prepare(run)
+            options.make_ready(run)
             ensure_repeats_are_possible(run)
             _measure(run, evaluation)
             return run

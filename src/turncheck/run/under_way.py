@@ -60,7 +60,16 @@ if TYPE_CHECKING:
 
 
 Section = TypeVar("Section")
-Options = TypeVar("Options", bound=Struct)
+
+
+class KindOptions(Struct, frozen=True):
+    """What a command asks of a kind of evaluation besides the settings."""
+
+    def make_ready(self, run: RunInProgress) -> None:
+        """Load or train what is measured, and refuse what cannot be measured."""
+
+
+Options = TypeVar("Options", bound=KindOptions)
 
 
 class RunInProgress:
@@ -79,7 +88,7 @@ class RunInProgress:
         base_report: Callable[[], Report | None] = lambda: None,
         base_bot: Callable[[str | None], Bot | None] = lambda _: None,
         until_its_end: ExitStack | None = None,
-        options: Struct | None = None,
+        options: KindOptions | None = None,
     ) -> None:
         self.inputs = inputs
         self.settings = inputs.settings

@@ -133,19 +133,22 @@ class EmbeddedEngine(Engine):
         needed = NLU_PARTS if KINDS[evaluation].nlu_only else DIALOGUE_PARTS | {"pipeline"}
         return needed if in_folds else needed | {"sentences"}
 
-    def make_ready(self, parts: Sequence[Part], screen: Console, ensure: Callable[[], None]) -> None:
-        """Take the named model, else the newest that fits the project's files; else train, and say so.
+    def use_model(self, parts: Sequence[Part], screen: Console) -> bool:
+        """Take the named model, else the newest that fits the project's files; say so if there is none.
 
         Raises:
-            UserError: the named model does not exist, cannot be read, or lacks the first part; or as ``ensure``.
+            UserError: the named model does not exist, cannot be read, or lacks the first part.
         """
         self._model = self._found(parts, screen)
-        if self._model is not None:
-            self._model.require(parts[0])
-            self._make(parts)
-            return
-        screen.note("No model fits the project's files: training in memory.")
-        ensure()
+        if self._model is None:
+            screen.note("No model fits the project's files: training in memory.")
+            return False
+        self._model.require(parts[0])
+        self._make(parts)
+        return True
+
+    def train_parts(self, parts: Sequence[Part], screen: Console) -> None:
+        """Train them in memory."""
         with screen.step("train", "Training"):
             self._make(parts)
 

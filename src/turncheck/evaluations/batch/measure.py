@@ -4,22 +4,46 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from msgspec import Struct
-
+from turncheck.messages.errors import UserError
 from turncheck.messages.phrasing import count
+from turncheck.render.phrases import engine_lines
 from turncheck.report.model import Batch, Skipped
+from turncheck.run.reading import ensure_readable
 from turncheck.run.repeats import repeating
 from turncheck.run.skipping import skipped_without_nlu, with_tests
+from turncheck.run.under_way import KindOptions
 
 if TYPE_CHECKING:
+    from turncheck.project.batch.model import Suites
     from turncheck.run.under_way import RunInProgress
 
 
-class SuiteOptions(Struct, frozen=True):
+class SuiteOptions(KindOptions, frozen=True):
     """What ``test batch`` asks for besides the settings."""
 
+    suites: Suites
+    """The suites, which are read already."""
     repeat: int | None = None
     """How often each suite is run; ``None``: as in a run."""
+
+    def make_ready(self, run: RunInProgress) -> None:
+        """Make ready what understands the utterances, and say what it is.
+
+        Raises:
+            UserError: there is nothing to train on, a model cannot be read, or utterances cannot be repeated.
+        """
+        engine = run.engines
+        ensure_readable(run.project, engine.needs("batch"))
+        if self.repeat is not None and self.repeat > 1 and engine.capabilities.uploads_suites:
+            raise UserError(
+                "--repeat asks for each utterance several times, and the platform runs each suite as a whole",
+                hint="Leave it out, or ask for one utterance at a time (--kore-way find-intent).",
+            )
+        if not engine.capabilities.answers_suites:
+            engine.make_ready(("nlu",), run.screen)
+        for line in engine_lines(engine.info(conversations=False)):
+            run.screen.note(line)
+        run.suites.read = self.suites
 
 
 def measure(run: RunInProgress) -> Batch | None:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from msgspec import Struct
-
 from turncheck.evaluations.answers import LazyPolicies, lazy_nlu
 from turncheck.evaluations.core.judging import evaluate_stories, has_annotated_texts
 from turncheck.messages.errors import UserError
@@ -14,20 +12,39 @@ from turncheck.messages.phrasing import at_paths, count
 from turncheck.project.model import Story, UserStep
 from turncheck.project.story_sentences import with_story_sentences
 from turncheck.report.model import Core, Skipped
+from turncheck.run.assistant import note_without_nlu
+from turncheck.run.reading import ensure_policies_accepted, ensure_trainable
 from turncheck.run.skipping import has_text, skipped_elsewhere, skipped_without_nlu, unreadable, with_tests
+from turncheck.run.under_way import KindOptions
 from turncheck.validation.learnable import learnable
 
 if TYPE_CHECKING:
+    from turncheck.engines.base import Part
     from turncheck.run.under_way import RunInProgress
 
 
-class StoryOptions(Struct, frozen=True):
+class StoryOptions(KindOptions, frozen=True):
     """What ``test core`` asks for besides the settings. Only predictions are judged, as by ``rasa test core``."""
 
     end_to_end: bool = False
     """Whether intents and entities are judged, too; otherwise the messages are understood as they are annotated."""
     most: int | None = None
     """Only so many stories are judged, the first ones; ``None``: all."""
+
+    def make_ready(self, run: RunInProgress) -> None:
+        """Load or train the policies, and what understands messages if they are judged.
+
+        Raises:
+            UserError: there is nothing to train on, or a model cannot be read.
+            TrainingRefusedError: Rasa would train nothing.
+        """
+        parts: tuple[Part, ...] = ("core", "nlu") if self.end_to_end else ("core",)
+        if not run.engines.use_model(parts, run.screen):
+            ensure_trainable(run.project)
+            ensure_policies_accepted(run.project, run.screen)
+            run.engines.train_parts(parts, run.screen)
+        if self.end_to_end:
+            note_without_nlu(run.engines, run.screen)
 
 
 def measure(run: RunInProgress) -> Core | None:

@@ -6,7 +6,7 @@ from contextlib import ExitStack
 from functools import partial
 from typing import TYPE_CHECKING
 
-from msgspec import Struct, structs
+from msgspec import structs
 
 from turncheck.dialogue.domain import DEFAULT_ACTIONS, DialogueDomain
 from turncheck.evaluations.answers import unanswered
@@ -15,11 +15,12 @@ from turncheck.evaluations.e2e.judging import case_units, evaluate_cases, requir
 from turncheck.evaluations.varying.e2e import evaluate_repeatedly
 from turncheck.messages.phrasing import at_paths, count
 from turncheck.report.model import EndToEnd, Skipped
-from turncheck.run.assistant import action_server, where_actions_are
+from turncheck.run.assistant import action_server, make_assistant_ready, where_actions_are
 from turncheck.run.evaluated_project import slot_order_of
 from turncheck.run.reading import CASES_BELOW
 from turncheck.run.repeats import compares_turns, engine_of_base, rules_of, section_of_base, worth_of
 from turncheck.run.skipping import has_text, skipped_by_fault, skipped_elsewhere, skipped_without_nlu, with_tests
+from turncheck.run.under_way import KindOptions
 from turncheck.validation.case_names import check_beside_flows, check_cases
 
 if TYPE_CHECKING:
@@ -28,20 +29,31 @@ if TYPE_CHECKING:
     from turncheck.engines.conversation import ConversationEngine
     from turncheck.evaluations.e2e.case import CaseOutcome
     from turncheck.evaluations.varying.base_runner import BaseRunner
-    from turncheck.project.e2e.model import E2ECase
+    from turncheck.project.e2e.model import E2ECase, E2ECases
     from turncheck.report.model import CaseResult
     from turncheck.run.under_way import RunInProgress
 
 
-class CaseOptions(Struct, frozen=True):
+class CaseOptions(KindOptions, frozen=True):
     """What ``test e2e`` asks for besides the settings."""
 
+    cases: E2ECases
+    """The cases, which are read already."""
     how: CaseRun
     """How cases are run."""
     finished: Callable[[CaseResult], None]
     """Called with the result of each case, in their order, once it is known."""
     ended: Callable[[CaseOutcome], None]
     """Called at the end with the outcome of each case."""
+
+    def make_ready(self, run: RunInProgress) -> None:
+        """Load or train the assistant.
+
+        Raises:
+            UserError: there is nothing to train on, a model cannot be read, or the channel cannot be named.
+        """
+        make_assistant_ready(run.engines, self.how.channel, run.project, run.screen)
+        run.cases = self.cases
 
 
 def measure(run: RunInProgress) -> EndToEnd | None:

@@ -138,7 +138,7 @@ def evaluate_held_out(
     repetition: Repetition | None = None
     stopped: IncompleteError | None
     if repeat is None:
-        units = units_of("sentence", (example.text for example in examples))
+        units = units_of("sentence", [example.text for example in examples])
         parses, stopped = finished_part(lambda: answered(answers, units, ask, Parse))
     else:
         repetition = repeat(examples, answers, ask)
@@ -324,7 +324,7 @@ def _measure(
         predictions=predictions,
         repeats=UNSET if repetition is None else repetition.how,
         calibration_error=scores.expected_calibration_error(
-            (judgement.confidence, judgement.correct) for judgement in map(judgement_of, clear)
+            [(judgement.confidence, judgement.correct) for judgement in map(judgement_of, clear)]
         ),
         insights=remarks.find_insights(predictions, seen=overlap.all),
         coverage=_coverage(project, predictions),

@@ -6,6 +6,7 @@ import gzip
 import hashlib
 from contextlib import contextmanager
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
@@ -15,13 +16,16 @@ from turncheck.evaluations.nlu.judging import NluMeasurement, cross_validate, ev
 from turncheck.evaluations.nlu.splits import FoldRun, fold_unit, stable_folds
 from turncheck.evaluations.varying.nlu import ask_times, repeat_sentences
 from turncheck.evaluations.written_answers import UnreadableError, UnwritableError, read_answer, write_answer
+from turncheck.messages.errors import UserError
 from turncheck.messages.phrasing import at_paths, count
 from turncheck.process.cache import MOST_BYTES, Cache
 from turncheck.process.packed import gunzip
 from turncheck.process.screen import Console, duration
 from turncheck.report.model import Nlu, Skipped
+from turncheck.run.reading import ensure_trainable_by_config
 from turncheck.run.repeats import repeating
 from turncheck.run.skipping import in_vain, skipped_without_nlu, unreadable
+from turncheck.run.under_way import KindOptions
 from turncheck.work.workplace import INLINE, Executor
 
 if TYPE_CHECKING:
@@ -37,7 +41,17 @@ if TYPE_CHECKING:
     from turncheck.settings.options import Settings
 
 
-class NluOptions(Struct, frozen=True):
+def ensure_examples(data: NluData, looked_in: Path) -> None:
+    """Refuse data that are judged and have no examples.
+
+    Raises:
+        UserError: names where they were looked for.
+    """
+    if not data.examples:
+        raise UserError(f"there are no NLU examples at '{looked_in}'", hint="Name NLU data with --nlu.")
+
+
+class NluOptions(KindOptions, frozen=True):
     """What ``test nlu`` asks for besides the settings."""
 
     pretrained: bool = False
@@ -46,6 +60,26 @@ class NluOptions(Struct, frozen=True):
     """How often each sentence is asked; ``None``: as in a run."""
     is_own: bool = True
     """Whether what is cross-validated are the project's sentences: only what is known of them is kept."""
+    looked_in: Path = Path()
+    """Where the sentences that are judged were looked for."""
+
+    def make_ready(self, run: RunInProgress) -> None:
+        """Held out, the engine is made ready; folds are only trained on what is judged.
+
+        Raises:
+            UserError: there is nothing to train on, or nothing to judge.
+        """
+        held_out = run.tests.nlu
+        needed = run.engines.needs("nlu", in_folds=held_out is None)
+        if held_out is None and not self.is_own:
+            needed = needed - {"nlu"}
+            run.lost = {part: finding for part, finding in run.lost.items() if part != "nlu"}
+        ensure_trainable_by_config(run.project, run.settings, needed)
+        ensure_examples(run.project.nlu if held_out is None else held_out, self.looked_in)
+        if reason := why_not_testable(run.project, held_out, folds=run.settings.folds):
+            raise UserError(f"there is nothing to test: {reason}", hint="Name NLU data with --nlu.")
+        if held_out is not None:
+            run.engines.make_ready(("nlu",), run.screen)
 
 
 def measure(run: RunInProgress) -> Nlu | None:

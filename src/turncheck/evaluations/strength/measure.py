@@ -33,6 +33,7 @@ from turncheck.report.model import Skipped
 from turncheck.report.strength import KILLERS, Fault, MutantGroup, MutantResult, Strength, SuggestedTest
 from turncheck.run.assistant import action_server, where_actions_are
 from turncheck.run.skipping import unreadable
+from turncheck.run.under_way import KindOptions
 from turncheck.work.workplace import INLINE, Executor
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ if TYPE_CHECKING:
     from turncheck.validation.facts import ProjectTests
 
 
-class MutantOptions(Struct, frozen=True):
+class MutantOptions(KindOptions, frozen=True):
     """What ``test strength`` and ``suggest`` ask for besides the settings."""
 
     most: int = 0

@@ -37,8 +37,8 @@ def measure(run: RunInProgress) -> Validation | None:
         checked = checked.with_tests(of_tests, eased=False)
         errors = [finding for finding in checked.findings if finding.severity == "error"]
         known, said = ({getattr(finding, part) for finding in errors} for part in ("location", "message"))
-        refusals = (finding for location, finding in run.refusals.items() if location not in known)
-        checked = checked.without((), (finding for finding in refusals if finding.message not in said))
+        refusals = [finding for location, finding in run.refusals.items() if location not in known]
+        checked = checked.without((), [finding for finding in refusals if finding.message not in said])
         # A comment that suppresses nothing in end-to-end cases is only noticed if they were read.
         were_read = run.case_findings is not None
         kept = suppress(checked, project, run.inputs.ignored, tests=tests, strict=strict, cases_read=were_read)

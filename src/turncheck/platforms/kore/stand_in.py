@@ -527,15 +527,18 @@ class StandIn(EmbeddedEngine):
         """It is trained on the export alone."""
         return frozenset({"nlu"})
 
-    def make_ready(self, parts: Sequence[Part], screen: Console, ensure: Callable[[], None]) -> None:  # noqa: ARG002
-        """Train it now.
+    def use_model(self, parts: Sequence[Part], screen: Console) -> bool:  # noqa: ARG002
+        """There are no models of it.
 
         Raises:
-            UserError: a model is named; or as ``ensure``.
+            UserError: one is named.
         """
         if self.models is not None and self.models.named is not None:
             raise UserError("--model names a model of a Rasa project", hint="Omit it.")
-        ensure()
+        return False
+
+    def train_parts(self, parts: Sequence[Part], screen: Console) -> None:  # noqa: ARG002
+        """Train it now."""
         with screen.step("train", "Training"):
             _ = self.nlu
 

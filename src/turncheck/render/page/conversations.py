@@ -153,7 +153,7 @@ class _Changes(Generic[Result]):
             for side, listed in sides:
                 for case in listed:
                     self._found.setdefault(case.name, []).append((side, case))
-        listed = (case for found in self._found.values() for _, case in found)
+        listed = [case for found in self._found.values() for _, case in found]
         self._before: ResultsByPlace[Result] = ResultsByPlace(before, listed)
 
     def of(self, name: str, result: Result) -> tuple[Side, CaseChange | None]:

@@ -37,7 +37,7 @@ from turncheck.settings.secrets import secret_setting, variable_of
 from turncheck.web.addresses import Network, is_safe, without_login
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from turncheck.platforms.kore.engine.answers import Figures, Understood
     from turncheck.process.environment import FileVariables
@@ -237,9 +237,10 @@ class KoreEngines(Engine):
         """As the platform's limits on calls allow."""
         return self.platform.client.pace().seconds_for(messages)
 
-    def make_ready(self, parts: Sequence[Part], screen: Console, ensure: Callable[[], None]) -> None:  # noqa: ARG002
+    def use_model(self, parts: Sequence[Part], screen: Console) -> bool:  # noqa: ARG002
         """There is nothing to prepare: it is already running."""
         self.show_progress(screen)
+        return True
 
     def show_progress(self, screen: Console) -> None:
         """Show slow steps on this screen."""
