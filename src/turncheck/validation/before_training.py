@@ -23,7 +23,8 @@ from turncheck.validation.catalogue import CHECKS
 from turncheck.validation.conflicts import loose_checkpoints
 from turncheck.validation.facts import Facts, gather
 from turncheck.validation.findings import found
-from turncheck.validation.loading import loading_findings, lost_by_schema, read_findings
+from turncheck.validation.load_order import loading_findings, read_findings
+from turncheck.validation.loading import lost_by_schema
 from turncheck.yaml_tree.tree import YamlMapping, YamlSequence
 
 if TYPE_CHECKING:

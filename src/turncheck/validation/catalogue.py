@@ -1,4 +1,4 @@
-"""All checks by code: the rows of the ``catalogue_*`` modules, of ``own/``, and of the platforms."""
+"""All checks by code: each row stands beside its function, those of readers in ``catalogue_*``, on their own floor."""
 
 from __future__ import annotations
 
@@ -8,11 +8,27 @@ from typing import TYPE_CHECKING, Final
 
 from turncheck.platforms.registry import parts
 from turncheck.registry import Registry
-from turncheck.validation import own
-from turncheck.validation.catalogue_names import NAME_CHECKS
-from turncheck.validation.catalogue_rasa import OLDER_CHECKS, RASA_CHECKS
+from turncheck.validation import (
+    annotation_slips,
+    catalogue_reading,
+    code,
+    configuration,
+    conflicts,
+    domain_loading,
+    examples,
+    loading,
+    mappings,
+    memorised_tests,
+    names,
+    own,
+    payloads,
+    references,
+    regexes,
+    response_variables,
+    similarity,
+    unused,
+)
 from turncheck.validation.catalogue_suites import CASE_CHECKS, QUARANTINE_CHECKS, SUITE_CHECKS
-from turncheck.validation.catalogue_training import TRAINING_CHECKS
 from turncheck.validation.checks import CATALOGUE, KNOWN, Check, declared
 
 if TYPE_CHECKING:
@@ -21,13 +37,46 @@ if TYPE_CHECKING:
     from turncheck.messages.finding import Finding
     from turncheck.validation.facts import Part
 
+_FAMILIES: Final = (
+    annotation_slips,
+    code,
+    configuration,
+    conflicts,
+    domain_loading,
+    examples,
+    loading,
+    mappings,
+    names,
+    payloads,
+    references,
+    regexes,
+    response_variables,
+    similarity,
+    memorised_tests,
+    unused,
+)
 
-def _beside_their_functions() -> Iterator[Check]:
+
+def _own() -> Iterator[Check]:
     for module in iter_modules(own.__path__, f"{own.__name__}."):
         yield from (row for row in vars(import_module(module.name)).values() if isinstance(row, Check))
 
 
-OWN_CHECKS: Final = (*NAME_CHECKS, *TRAINING_CHECKS, *_beside_their_functions(), *OLDER_CHECKS)
+def _by_code(rows: Iterable[Check]) -> tuple[Check, ...]:
+    return tuple(sorted(rows, key=lambda row: row.code))
+
+
+_OF_RASA_PROJECTS: Final = _by_code(
+    (
+        *(row for family in _FAMILIES for row in family.CHECKS),
+        *catalogue_reading.READING_CHECKS,
+        *catalogue_reading.OLDER_CHECKS,
+        *_own(),
+    )
+)
+RASA_CHECKS: Final = tuple(row for row in _OF_RASA_PROJECTS if not row.own)
+"""Those that Rasa has too."""
+OWN_CHECKS: Final = tuple(row for row in _OF_RASA_PROJECTS if row.own)
 
 _OF_PLATFORMS: Final[tuple[Check, ...]] = tuple(check for part in parts(CATALOGUE).values() for check in part.CHECKS)
 

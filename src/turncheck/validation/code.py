@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 from turncheck.dialogue.domain import DEFAULT_ACTIONS, DEFAULT_INTENTS, DEFAULT_SLOTS
 from turncheck.messages.finding import Name
 from turncheck.messages.phrasing import suggestion
+from turncheck.validation.checks import own_check
 from turncheck.validation.facts import UTTER, Facts
 from turncheck.validation.findings import found
 
@@ -15,6 +16,22 @@ if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
 
     from turncheck.messages.finding import Finding, Location
+
+
+CHECKS: Final = (
+    own_check(
+        "code-name-undefined",
+        "info",
+        "Python code uses a name that the domain does not define",
+        "`get_slot` of an undefined slot is always `None`, and Rasa cannot set it, say such a response or run such an"
+        " action. Define it, or correct the name. Calls of rasa-sdk with a written name are read; the code is not run.",
+        'tracker.get_slot("sise")',
+        'tracker.get_slot("size")',
+        needs=("domain",),
+        about=("slot", "entity", "intent", "response", "action", "form"),
+    ),
+)
+
 
 _VERBS: Final = {
     "slot": "reads or sets the slot",

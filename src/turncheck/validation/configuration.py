@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from turncheck.messages.finding import Finding, Name
 from turncheck.messages.phrasing import suggestion
@@ -18,6 +18,7 @@ from turncheck.project.config import (
     short_name,
 )
 from turncheck.project.rasa_components import Slip, parameter_names, slips_in
+from turncheck.validation.checks import info_check, own_check, warning_check
 from turncheck.validation.facts import UTTER
 from turncheck.validation.findings import found
 from turncheck.validation.places import Places
@@ -27,6 +28,123 @@ if TYPE_CHECKING:
 
     from turncheck.project.model import Component
     from turncheck.validation.facts import Facts
+
+
+CHECKS: Final = (
+    warning_check(
+        "config-key-missing",
+        "config",
+        "The configuration lacks a mandatory key",
+        "`language` and `assistant_id` are mandatory since Rasa 3.5.",
+        about=("key",),
+    ),
+    info_check(
+        "assistant-id-placeholder",
+        "config",
+        "`assistant_id` still has the placeholder",
+        "Give your assistant an identifier of its own.",
+        about=("place",),
+    ),
+    own_check(
+        "component-unknown",
+        "error",
+        "The pipeline names an unknown component",
+        "Training ends with an error. Correct the name; a component of your own is named by its module path.",
+        "pipeline:\n- name: WhitespaceTokeniser",
+        "pipeline:\n- name: WhitespaceTokenizer",
+        matters_always=True,
+        about=("place",),
+    ),
+    own_check(
+        "policy-unknown",
+        "error",
+        "The configuration names an unknown policy",
+        "Training ends with an error. Correct the name; a policy of your own is named by its module path.",
+        "policies:\n- name: MemoizationPolice",
+        "policies:\n- name: MemoizationPolicy",
+        matters_always=True,
+        about=("place",),
+    ),
+    own_check(
+        "parameter-unknown",
+        "warning",
+        "A component or policy has a parameter that Rasa does not know",
+        "Rasa ignores it without a word, and uses the default of the parameter that was meant. Correct"
+        " the name, or remove"
+        " it.",
+        "- name: FallbackClassifier\n  confidence_threshold: 0.5",
+        "- name: FallbackClassifier\n  threshold: 0.5",
+        matters_always=True,
+        about=("component", "parameter"),
+    ),
+    own_check(
+        "parameter-not-checked",
+        "warning",
+        "A parameter has a value of another type, which Rasa does not check",
+        "Rasa takes whatever is not empty, zero or `false` for true. In YAML 1.2, which Rasa reads,"
+        " `yes`, `no`, `on` and"
+        " `off` are strings, so that `no` is true as well. Write `true` or `false`.",
+        "- name: DIETClassifier\n  constrain_similarities: yes",
+        "- name: DIETClassifier\n  constrain_similarities: true",
+        matters_always=True,
+        about=("component", "parameter"),
+    ),
+    own_check(
+        "component-order",
+        "error",
+        "A component of the pipeline is placed before what it needs, or does not support the language",
+        "Featurizers need a tokenizer before them, classifiers and extractors that learn need features,"
+        " a fallback needs"
+        " a classifier; JiebaTokenizer is only for `zh`, WhitespaceTokenizer not for `zh`, `ja` and `th`. Rasa"
+        " refuses to train.",
+        "pipeline:\n- name: CountVectorsFeaturizer\n- name: WhitespaceTokenizer",
+        "pipeline:\n- name: WhitespaceTokenizer\n- name: CountVectorsFeaturizer",
+        matters_always=True,
+        about=("place",),
+    ),
+    own_check(
+        "recipe-unknown",
+        "warning",
+        "The configuration names an unknown recipe",
+        "Training ends with an error. Rasa 3 has `default.v1` and `graph.v1`.",
+        "recipe: defualt.v1",
+        "recipe: default.v1",
+        matters_always=True,
+        about=("place",),
+    ),
+    own_check(
+        "selector-intent-undefined",
+        "warning",
+        "A ResponseSelector is for a retrieval intent that has no examples",
+        "It learns nothing and never answers. Write examples such as `- intent: faq/hours`, or correct the name.",
+        "- name: ResponseSelector\n  retrieval_intent: fag",
+        "- name: ResponseSelector\n  retrieval_intent: faq",
+        matters_always=True,
+        needs=("nlu",),
+        about=("intent",),
+    ),
+    own_check(
+        "selector-missing",
+        "warning",
+        "No ResponseSelector chooses a response for a retrieval intent",
+        "Add a ResponseSelector for it to the pipeline, or one without `retrieval_intent`, which is for all.",
+        "- name: ResponseSelector\n  retrieval_intent: chitchat",
+        "- name: ResponseSelector",
+        matters_always=True,
+        needs=("nlu",),
+        about=("intent",),
+    ),
+    own_check(
+        "rasa-versions-mixed",
+        "warning",
+        "The project mixes versions of Rasa",
+        "Some of its files are written for one version of Rasa, others for another. The newest of these versions"
+        " counts; it skips or refuses what only an older one reads. Convert the named parts, or remove them.",
+        'version: "3.1"\ntemplates:\n  utter_more:\n  - text: More?',
+        'version: "3.1"\nresponses:\n  utter_more:\n  - text: More?',
+        about=("version",),
+    ),
+)
 
 
 _MANDATORY = ("language", "assistant_id")

@@ -22,10 +22,9 @@ from turncheck.messages.errors import BeyondLimitError, TrainingRefusedError
 from turncheck.messages.finding import Finding, Location, Name
 from turncheck.project import model
 from turncheck.project.config import policy_class
+from turncheck.validation.checks import error_check, own_check, warning_check
 from turncheck.validation.findings import found
-from turncheck.validation.learnable import learnable
 from turncheck.validation.places import Places
-from turncheck.validation.similarity import plain_words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
@@ -34,7 +33,151 @@ if TYPE_CHECKING:
     from turncheck.dialogue.states import State
     from turncheck.dialogue.training import StoryTracker, Trackers
     from turncheck.project.model import Component, Project
-    from turncheck.validation.facts import Facts, ProjectTests
+    from turncheck.validation.facts import Facts
+
+
+CHECKS: Final = (
+    error_check(
+        "max-history-invalid",
+        "stories",
+        "`--max-history` is not a positive integer",
+        "It is the number of turns that the story structure check looks back. Give 1 or more.",
+        then="stops",
+        about=("file",),
+    ),
+    warning_check(
+        "checkpoint-undefined",
+        "stories",
+        "A story starts with a checkpoint that no story ends with",
+        "It can never be reached. Correct the name, or end a story with the checkpoint.",
+        needs=("stories",),
+        about=("checkpoint", "story"),
+    ),
+    warning_check(
+        "checkpoint-unused",
+        "stories",
+        "A story ends with a checkpoint that no story starts with",
+        "The conversation cannot go on from there. Correct the name, or remove the checkpoint.",
+        needs=("stories",),
+        about=("checkpoint", "story"),
+    ),
+    warning_check(
+        "story-start-missing",
+        "stories",
+        "No story can start a conversation",
+        "All stories start with a checkpoint. Write one that does not.",
+        needs=("stories",),
+        about=("section",),
+    ),
+    warning_check(
+        "story-conflict",
+        "stories",
+        "Stories disagree about what comes next",
+        "After the same turns, two stories continue with different actions; a policy cannot learn both. Make them"
+        " agree, or make what differs visible: a slot, an entity, a longer `max_history`.",
+        "on-warnings",
+        needs=("domain",),
+        about=("story", "event"),
+    ),
+    own_check(
+        "rule-contradiction",
+        "error",
+        "A rule contradicts a story or another rule",
+        "Rasa refuses to train (RulePolicy). Change the story so that it does what the rule says, or give the rule a"
+        " condition.",
+        "rules:\n- rule: greet\n  steps:\n  - intent: greet\n  - action: utter_greet\nstories:\n- story:"
+        " hello\n  steps:\n"
+        "  - intent: greet\n  - action: utter_menu",
+        "rules:\n- rule: greet\n  steps:\n  - intent: greet\n  - action: utter_greet\nstories:\n- story:"
+        " hello\n  steps:\n"
+        "  - intent: greet\n  - action: utter_greet",
+        details="Beside its base, a contradiction that a changed rule or story brings is at that change. Changed"
+        " rules and"
+        " stories that contradict only each other are named together: none of them alone is to blame.",
+        matters_always=True,
+        needs=("domain", "stories"),
+        about=("story",),
+    ),
+    own_check(
+        "fallback-action-undefined",
+        "error",
+        "The fallback action of RulePolicy is not in the domain",
+        "Rasa refuses to train. List it below `actions`, or correct `core_fallback_action_name`.",
+        "- name: RulePolicy\n  core_fallback_action_name: action_sory",
+        "- name: RulePolicy\n  core_fallback_action_name: action_default_fallback",
+        matters_always=True,
+        needs=("domain",),
+        about=("action",),
+    ),
+    own_check(
+        "story-ways-too-many",
+        "warning",
+        "Stories make more dialogues than can be followed here",
+        "Each `or` and each checkpoint multiplies the ways through a story: eleven `or` steps of three"
+        " intents make 177,147,"
+        " and at most 60,000 (with 1,500,000 events on all) are followed here. Stories are not judged"
+        " then. Rasa follows all,"
+        " if time and memory suffice. Split the story.",
+        "- story: survey\n  steps:   # eleven times:\n  - or: [{intent: yes}, {intent: no}, {intent: perhaps}]\n"
+        "  - action: utter_next",
+        "- story: first question\n  steps:\n  - or: [{intent: yes}, {intent: no}, {intent: perhaps}]\n"
+        "  - action: utter_next",
+        matters_always=True,
+        needs=("domain",),
+        about=("section",),
+    ),
+    own_check(
+        "checkpoint-joins-many",
+        "warning",
+        "More than a thousand dialogues go on from a checkpoint",
+        "Each dialogue that ends with a checkpoint is joined with each story that starts with it, so"
+        " that `or` steps and"
+        " checkpoints multiply. Training and its checks take time and memory for each. Write a story of"
+        " its own, without"
+        " the checkpoint, or a rule.",
+        "- story: survey\n  steps:\n  - or: [{intent: yes}, {intent: no}]\n"
+        "  - action: utter_next   # and nine more such questions\n  - checkpoint: asked\n"
+        "- story: thanks\n  steps:\n  - checkpoint: asked\n  - intent: thank\n  - action: utter_welcome",
+        "- story: thanks\n  steps:\n  - intent: thank\n  - action: utter_welcome",
+        matters_always=True,
+        about=("section",),
+    ),
+    own_check(
+        "story-name-duplicate",
+        "warning",
+        "Two stories or rules have the same name",
+        "Reports and conflicts refer to them by name. Rename one.",
+        "- story: happy path\n  steps: [{intent: greet}, {action: utter_greet}]\n- story: happy path\n"
+        "  steps: [{intent: goodbye}, {action: utter_goodbye}]",
+        "- story: happy path\n  steps: [{intent: greet}, {action: utter_greet}]\n- story: a short goodbye\n"
+        "  steps: [{intent: goodbye}, {action: utter_goodbye}]",
+        needs=("domain",),
+        about=("story",),
+    ),
+    own_check(
+        "story-duplicate",
+        "warning",
+        "Two stories or rules have the same steps",
+        "The second teaches nothing. Remove one.",
+        "- story: a\n  steps: [{intent: greet}, {action: utter_greet}]\n- story: b\n"
+        "  steps: [{intent: greet}, {action: utter_greet}]",
+        "- story: a\n  steps: [{intent: greet}, {action: utter_greet}]",
+        needs=("domain",),
+        about=("story",),
+    ),
+    own_check(
+        "story-unreachable",
+        "warning",
+        "A story can never begin",
+        "It starts with a checkpoint that only unreachable stories end with, or that requires a slot value which no"
+        " dialogue has there. Correct the checkpoint's name, or the value.",
+        "- story: b\n  steps:\n  - checkpoint: after_b\n  - intent: thank\n  - checkpoint: after_b",
+        "- story: b\n  steps:\n  - checkpoint: after_a\n  - intent: thank",
+        needs=("domain", "stories"),
+        about=("story",),
+    ),
+)
+
 
 _MANY_JOINED: Final = 1_000
 """More dialogues than this take seconds and much memory, and nobody can survey them."""
@@ -461,93 +604,3 @@ def _step_content(step: model.Step, said: Callable[[str], Hashable]) -> Hashable
                 "or",
                 tuple(tuple(_step_content(s, said) for s in alternative) for alternative in step.alternatives),
             )
-
-
-# Test data compared with training data: what is memorised, and what cannot be produced.
-
-
-def check_test_stories(facts: Facts) -> Iterator[Finding]:
-    """Test stories that are copies of training stories; case, punctuation and accents of messages do not count."""
-    project = facts.project
-    known = {steps_of(block, plain_words): block for block in (*project.rules, *project.stories)}
-    for test in facts.tests.stories:
-        twin = known.get(steps_of(test, plain_words))
-        if twin is not None:
-            yield found(
-                "test-story-in-training",
-                f"The test story '{test.name}' is a copy of the {twin.kind} '{twin.name}' ({twin.location}).",
-                test.location,
-                others=[twin.location],
-                subject=test.name,
-                about=(Name("test", test.name),),
-            )
-
-
-def check_test_sentences(facts: Facts) -> Iterator[Finding]:
-    """Test sentences that are also training sentences, wherever they are, letter for letter or word for word.
-
-    Answers of one word in test stories and cases ("yes", "large") do not count: there is no other way to say them.
-    """
-    project, tests = facts.project, facts.tests
-    sentences = list(_test_sentences(tests))
-    if not sentences:
-        return
-    by_text = {example.text: example for example in project.nlu.examples}
-    by_words = {plain_words(example.text): example for example in project.nlu.examples}
-    by_words.pop((), None)
-    for text, location in sentences:
-        twin = by_text.get(text)
-        if twin is not None:
-            words = f"is also an example of '{twin.intent}' ({twin.location})"
-        elif (twin := by_words.get(plain_words(text))) is not None:
-            words = (
-                f"matches the example '{twin.text}' of '{twin.intent}' ({twin.location}) but for case,"
-                " punctuation and accents"
-            )
-        else:
-            continue
-        message = f"The test sentence '{text}' {words}."
-        about = (Name("sentence", text),)
-        yield found("test-sentence-in-training", message, location, others=[twin.location], subject=text, about=about)
-
-
-def check_test_entities(facts: Facts) -> Iterator[Finding]:
-    """Entities that tests expect and no extractor of the pipeline can produce."""
-    known = learnable(facts.project)
-    if known is None:
-        return
-    reported: set[str] = set()
-    for entity, location in _test_entities(facts.tests):
-        if entity not in known.entities and entity not in reported:
-            reported.add(entity)
-            yield found(
-                "test-entity-not-extractable",
-                f"A test expects the entity '{entity}', which nothing in the pipeline can extract.",
-                location,
-                about=(Name("entity", entity),),
-            )
-
-
-def _test_sentences(tests: ProjectTests) -> Iterator[tuple[str, Location]]:
-    spoken = [(step.text, step.location) for step in _user_steps(tests.stories)]
-    spoken += [(turn.user, turn.location) for case in tests.cases for turn in case.turns]
-    for text, location in spoken:
-        if text and not text.startswith("/") and len(text.split()) > 1:
-            yield text, location
-    for example in tests.examples:
-        yield example.text, example.location
-
-
-def _test_entities(tests: ProjectTests) -> Iterator[tuple[str, Location]]:
-    for step in _user_steps(tests.stories):
-        if step.text and not step.text.startswith("/"):
-            yield from ((entity.entity, step.location) for entity in step.entities)
-    for example in tests.examples:
-        yield from ((annotation.entity, example.location) for annotation in example.entities)
-
-
-def _user_steps(stories: Iterable[model.Story]) -> Iterator[model.UserStep]:
-    for story in stories:
-        for step in story.steps:
-            if isinstance(step, model.UserStep):
-                yield step

@@ -11,6 +11,7 @@ from turncheck.dialogue.domain import DEFAULT_ACTIONS, SLOT_SESSION_METADATA
 from turncheck.messages.finding import Name
 from turncheck.messages.phrasing import misspelt, suggestion
 from turncheck.project.testfiles import defines_class
+from turncheck.validation.checks import emptying_check, error_check, warning_check
 from turncheck.validation.findings import found
 from turncheck.yaml_tree.tree import YamlMapping, YamlNode, YamlScalar, YamlSequence
 from turncheck.yaml_tree.unquoted import rasa_value
@@ -20,6 +21,190 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from turncheck.messages.finding import Finding, Location
+
+
+CHECKS: Final = (
+    emptying_check(
+        "intent-duplicate",
+        "An intent is listed twice in the domain",
+        "Remove one of the two.",
+        position=5,
+        about=("place",),
+    ),
+    emptying_check(
+        "action-duplicate",
+        "An action is listed twice in the domain",
+        "Remove one of the two. Forms and default actions count as actions too.",
+        position=7,
+        about=("place",),
+    ),
+    emptying_check(
+        "slot-duplicate",
+        "A slot is defined twice in the domain",
+        "Remove or rename one of the two.",
+        position=8,
+        about=("place",),
+    ),
+    emptying_check(
+        "entity-duplicate",
+        "An entity is listed twice in the domain",
+        "Remove one of the two.",
+        position=9,
+        about=("place",),
+    ),
+    emptying_check(
+        "intent-trailing-colon",
+        "An intent of the domain is followed by a colon and nothing else",
+        "Remove the colon, or write `use_entities` or `ignore_entities` below it.",
+        position=4,
+        about=("place",),
+    ),
+    emptying_check(
+        "entity-trailing-colon",
+        "An entity of the domain is followed by a colon and nothing else",
+        "Remove the colon, or write `roles`, `groups` or `influence_conversation` below it.",
+        position=3,
+        about=("place",),
+    ),
+    emptying_check(
+        "trigger-action-undefined",
+        "The `triggers` key of an intent names an unknown action",
+        "The key is from Rasa 1 and was removed. Write a rule instead.",
+        position=10,
+        about=("intent", "action"),
+    ),
+    emptying_check(
+        "mapping-malformed",
+        "A slot mapping is not a mapping of keys",
+        "Write `- type: from_entity` and so on.",
+        about=("place",),
+    ),
+    emptying_check(
+        "mapping-type-unknown",
+        "A slot mapping has an unknown type",
+        "Known are `from_entity`, `from_intent`, `from_trigger_intent`, `from_text` and `custom`.",
+        about=("place",),
+    ),
+    emptying_check(
+        "mapping-key-missing",
+        "A slot mapping lacks a key that its type needs",
+        "`from_entity` needs `entity`; `from_intent` and `from_trigger_intent` need `value`.",
+        about=("place",),
+    ),
+    emptying_check(
+        "form-malformed",
+        "The forms of the domain are not written as mappings",
+        "Write the form's name, and below it `required_slots` with a list.",
+        position=2,
+        about=("place",),
+    ),
+    emptying_check(
+        "form-without-required-slots",
+        "A form has `ignored_intents` but no `required_slots`",
+        "Add `required_slots`, at least as an empty list.",
+        position=2,
+        about=("place",),
+    ),
+    error_check(
+        "slot-type-unknown",
+        "load",
+        "A slot has an unknown type",
+        "Known are `text`, `bool`, `categorical`, `float`, `list` and `any`. A custom class is named by its module path"
+        " and must be importable where Rasa runs.",
+        then="stops",
+        position=1,
+        about=("place",),
+    ),
+    error_check(
+        "slot-key-unknown",
+        "load",
+        "A slot has a key that its type does not know",
+        "Rasa 3.6 ends with a traceback here. Remove the key or correct its spelling; `values` belongs to categorical"
+        " slots, `min_value` and `max_value` to float slots.",
+        then="stops",
+        position=1,
+        about=("place",),
+    ),
+    error_check(
+        "slot-range-invalid",
+        "load",
+        "The minimum of a float slot is not below its maximum",
+        "Without keys the range is 0 to 1. Set `min_value` and `max_value`.",
+        then="stops",
+        position=1,
+        about=("place",),
+    ),
+    error_check(
+        "section-empty",
+        "load",
+        "A section of the domain is empty",
+        "Rasa 3.6 ends with a traceback here. Remove the key, or write an empty list: `intents: []`.",
+        then="stops",
+        position=6,
+        about=("place",),
+    ),
+    error_check(
+        "intent-malformed",
+        "load",
+        "The properties of an intent are not written as a mapping, or its entities not as a list",
+        "Rasa 3.6 ends with a traceback here. Write `use_entities` or `ignore_entities` below the intent, or only its"
+        " name.",
+        then="stops",
+        position=4,
+        about=("place",),
+    ),
+    error_check(
+        "entity-malformed",
+        "load",
+        "The roles or groups of an entity are not written as a list",
+        "Rasa 3.6 ends with a traceback here. Write a list, or remove the key.",
+        then="stops",
+        position=4,
+        about=("place",),
+    ),
+    error_check(
+        "name-not-text",
+        "load",
+        "A name in the domain is not a string",
+        "A number, a date or a Boolean cannot be compared with the other names, and Rasa 3.6 ends with a traceback."
+        " Put it in quotes.",
+        then="stops",
+        position=4,
+        about=("place",),
+    ),
+    error_check(
+        "slot-any-influences",
+        "load",
+        "A slot of type `any` is set to influence the conversation",
+        "It cannot; Rasa refuses to load the domain. Remove `influence_conversation`, or use another type.",
+        then="stops",
+        position=1,
+        about=("place",),
+    ),
+    warning_check(
+        "slot-initial-value-outside",
+        "load",
+        "The initial value of a float slot is outside its range",
+        "Correct the value, or set `min_value` and `max_value`.",
+        about=("place",),
+    ),
+    warning_check(
+        "slot-value-null",
+        "load",
+        "A categorical slot lists `null` as a value",
+        'It is left out, since `null` means “not set”. Write `"null"` in quotes, or another word.',
+        about=("place",),
+    ),
+    warning_check(
+        "entity-used-and-ignored",
+        "load",
+        "An intent uses and ignores the same entity",
+        "Ignoring wins. Remove the entity from `use_entities` or from `ignore_entities`.",
+        position=4,
+        about=("place",),
+    ),
+)
+
 
 MAPPING_KEYS = {
     "from_entity": ("entity",),

@@ -11,19 +11,131 @@ from msgspec.structs import replace
 from turncheck.messages.finding import Name
 from turncheck.messages.phrasing import count as counted
 from turncheck.project.config import is_custom, short_name
-from turncheck.project.model import Domain, Project, Story, UserStep
 from turncheck.project.nlu_data import EntityAnnotation, Example, Lookup, is_dropped, whitespace_words, word_borders
+from turncheck.validation.checks import own_check
 from turncheck.validation.findings import found, gathered, places_of
-from turncheck.validation.names import learning_extractors, pretrained_entities
 from turncheck.validation.places import Places
 from turncheck.validation.similarity import normalised, shown, splits_word, word_spans
+from turncheck.validation.unused import learning_extractors, pretrained_entities
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from collections.abc import Set as AbstractSet
 
-    from turncheck.messages.finding import Finding, Location
+    from turncheck.messages.finding import Finding
+    from turncheck.project.model import Project
     from turncheck.validation.facts import Facts
+
+
+CHECKS: Final = (
+    own_check(
+        "annotation-misaligned",
+        "warning",
+        "An annotation does not begin or end where a token does",
+        "Extractors label whole tokens; Rasa drops or widens this one while training. Move the brackets to the ends"
+        " of words.",
+        "- I want [pizza](dish)s",
+        "- I want [pizzas](dish)",
+        matters_always=True,
+        needs=("config",),
+        about=("entity", "place"),
+    ),
+    own_check(
+        "example-duplicate",
+        "info",
+        "The same example appears twice in one intent",
+        "Rasa keeps one. Remove the other.",
+        "- hello\n- hello",
+        "- hello\n- hi there",
+        about=("sentence", "intent"),
+    ),
+    own_check(
+        "intent-few-examples",
+        "warning",
+        "An intent has few examples, and a similar intent has many",
+        "Its sentences share most of their words with those of a much larger intent, which will win. Write more"
+        " examples.",
+        "- intent: order          # 60 examples\n- intent: cancel_order   # 3 examples, of the same words",
+        "- intent: order          # 60 examples\n- intent: cancel_order   # 15 examples, varied",
+        needs=("nlu",),
+        about=("intent",),
+    ),
+    own_check(
+        "class-imbalance",
+        "warning",
+        "The largest intents dwarf the smallest",
+        "A classifier learns to prefer what is frequent. Write examples for the small intents, or thin"
+        " out the large ones.",
+        "- intent: faq      # 400 examples\n- intent: goodbye  # 2 examples",
+        "- intent: faq      # 60 examples\n- intent: goodbye  # 12 examples",
+        needs=("nlu",),
+        about=("section",),
+    ),
+    own_check(
+        "value-not-annotated",
+        "warning",
+        "A value that is annotated elsewhere is not annotated here",
+        "The extractor learns from this sentence that it is not an entity. Annotate it, or annotate it nowhere. Not"
+        " reported are words that are far more often plain than annotated, and intents with ten or more examples none"
+        " of which has the entity: there the word means something else.",
+        "- a [large](size) pizza\n- make it large",
+        "- a [large](size) pizza\n- make it [large](size)",
+        about=("value", "place"),
+    ),
+    own_check(
+        "value-in-several-entities",
+        "warning",
+        "The same words are annotated as different entities",
+        "Only the context can distinguish them. Use one entity with roles, or write examples that show the difference.",
+        "- from [Rome](departure)\n- [Rome](destination)",
+        '- from [Rome]{"entity": "city", "role": "departure"}',
+        about=("value", "entity"),
+    ),
+    own_check(
+        "synonym-unreached",
+        "warning",
+        "A synonym is never reached",
+        "No example annotates its text, and no RegexEntityExtractor finds it by a lookup table or a"
+        " regex: nothing, or only"
+        " what an extractor learned from other words, extracts it; or the pipeline has no EntitySynonymMapper.",
+        "- synonym: large\n  examples: |\n    - humongous",
+        "- synonym: large\n  examples: |\n    - humongous\n- intent: order\n  examples: |\n    - a"
+        " [humongous](size) pizza",
+        needs=("nlu", "config"),
+        about=("synonym", "section"),
+    ),
+    own_check(
+        "synonym-chain",
+        "warning",
+        "A synonym points at a value that is itself a synonym",
+        "Only one step is followed: the result is the intermediate value. Point both at the final value.",
+        "- synonym: big\n  examples: |\n    - huge\n- synonym: large\n  examples: |\n    - big",
+        "- synonym: large\n  examples: |\n    - huge\n    - big",
+        about=("synonym",),
+    ),
+    own_check(
+        "lookup-entry-unseen",
+        "info",
+        "Entries of a lookup table occur in no example",
+        "Entries that occur in no example are never seen in training. Use some of the entries in annotated examples.",
+        "- lookup: city\n  examples: |\n    - Reykjavik",
+        "- lookup: city\n  examples: |\n    - Reykjavik\n- intent: inform\n  examples: |\n    - I live"
+        " in [Reykjavik](city)",
+        needs=("nlu",),
+        about=("lookup",),
+    ),
+    own_check(
+        "lookup-entry-never-found",
+        "warning",
+        "Entries of a lookup table begin or end with a sign",
+        "Entries are looked up between borders of words (`\\b`), and there is none between a sign and a"
+        " blank: they have"
+        " no effect. Write them without the sign, or set `use_word_boundaries: false`.",
+        "- lookup: language\n  examples: |\n    - c++",
+        "- regex: language\n  examples: |\n    - c\\+\\+",
+        needs=("nlu", "config"),
+        about=("lookup",),
+    ),
+)
 
 
 _IMBALANCE: Final = 20
@@ -426,117 +538,3 @@ def _unseen_within(project: Project) -> Iterator[Finding]:
         unseen = sorted(entry for entry in entries if entry.strip() and entry.casefold() not in text)
         if unseen:
             yield _about_entries("lookup-entry-unseen", "occur in no example", tables, entries, unseen)
-
-
-# Misspelt annotations: Rasa reads them as plain text, and the entity is lost.
-#
-# Brackets are ordinary characters, too ("[sic]", "call me (maybe)"). So only what nobody writes on purpose is a slip:
-# a bracket that runs into the next one (``](``, ``]{``), or a bracket beside the name of an entity that the project
-# knows.
-
-_RUN_INTO_EACH_OTHER: Final = re.compile(r"\]\(|\]\{|\]\[\{|\{\s*[\"']?entity[\"']?\s*:")
-"""``[x](a``, ``x](a)``, ``[](a)``, ``[x]()``, ``[x]{"entity": "a"``, ``[x] {"entity": "a"}``."""
-_CLOSED_ONLY: Final = re.compile(r"\](?P<name>[\w-]+(?::[^()\[\]]*)?)\)")
-"""``[x]a)``, if no parenthesis is open."""
-_BESIDE_A_NAME: Final = r"""
-        [\]\)\}] [^\w()\[\]{}]{0,3} [(（{\[] \s* (?P<behind> [^()（）\[\]{}:：]+?) \s* (?: [:：] | [)）\]}] | $ )
-      | [\]]     \s*                             (?P<closed> [^()\[\]{}:\s]+)     \s* \)
-      | \[       [^\[\](){}]* [^\s\[\](){}] [({] \s* (?P<inside> [^()\[\]{}:]+?) \s* [:)}]
-    """
-"""``[x] (a)``, ``[x] [a]``, ``(x)[a]``, ``(x)(a)``, ``[x] (a``, ``[x] a)``, ``[x(a)``: with the name of an entity.
-Not compiled here: most projects have no such sentence."""
-_SWAPPED: Final = r"\((?P<before>[^()\[\]{}:]+)\) ?\[[^\[\](){}]+\]"
-"""``(a)[x]``."""
-_BRACKETS: Final = frozenset("[](){}")
-
-
-def check_annotation_slips(facts: Facts) -> Iterator[Finding]:
-    """Slips in the training sentences and in those of the tests."""
-    project, tests = facts.project, facts.tests
-    names = known_entities(project.domain, (*project.nlu.examples, *tests.examples))
-    places = Places(project)
-    plain = {file.path for file in project.files if not file.has_annotations}  # entities are annotated by their borders
-    for example in (*project.nlu.examples, *tests.examples):
-        if _BRACKETS.isdisjoint(example.text) and not example.entities:
-            continue
-        if example.location.path in plain:
-            continue
-        for offset, slip in slips_in(example.text, names):
-            yield _slip(slip, example.text, places.in_example(example, offset))
-        for entity in example.entities:
-            if swallows(example.text, entity):
-                yield _swallowed(entity, example.text, places.in_example(example, entity.start))
-    for step in _user_steps((*project.stories, *project.rules, *tests.stories)):
-        for _, slip in slips_in(step.text or "", names):
-            yield _slip(slip, step.text or "", step.location)
-    for case in tests.cases:
-        for turn in case.turns:
-            for _, slip in slips_in(turn.user or "", names):
-                yield _slip(slip, turn.user or "", turn.location)
-
-
-def known_entities(domain: Domain, examples: Iterable[Example]) -> frozenset[str]:
-    """Return the names of entities that the domain lists or an example annotates, for comparing regardless of case."""
-    annotated = (entity.entity for example in examples for entity in example.entities)
-    return frozenset(name.casefold() for name in (*domain.entities, *annotated) if not _BRACKETS.intersection(name))
-
-
-def slips_in(text: str, names: AbstractSet[str]) -> Iterator[tuple[int, str]]:
-    """Yield where a text, without its valid annotations, has a misspelt one, and how it is written.
-
-    Only the first one is reported. A message such as ``/inform{"city": "Rome"}`` has no annotations.
-    """
-    if _BRACKETS.isdisjoint(text) or text.startswith("/"):
-        return
-    mark = _RUN_INTO_EACH_OTHER.search(text) or _closed_only(text) or _beside_a_name(text, names)
-    if mark is not None:
-        opening = text.rfind("[", 0, mark.start() + 1)
-        begin = mark.start() if opening < 0 else opening
-        yield begin, text[begin : mark.end()]
-
-
-def _closed_only(text: str) -> re.Match[str] | None:
-    return next(_with_nothing_open(text, _CLOSED_ONLY.finditer(text)), None)
-
-
-def _with_nothing_open(text: str, marks: Iterable[re.Match[str]]) -> Iterator[re.Match[str]]:
-    """Keep those before which every parenthesis is closed, so that theirs does not close one."""
-    depth = counted = 0
-    for mark in marks:
-        depth += text.count("(", counted, mark.start()) - text.count(")", counted, mark.start())
-        counted = mark.start()
-        if depth <= 0:
-            yield mark
-
-
-def _beside_a_name(text: str, names: AbstractSet[str]) -> re.Match[str] | None:
-    marks = list(re.finditer(_BESIDE_A_NAME, text, re.VERBOSE))
-    closing = set(_with_nothing_open(text, (mark for mark in marks if mark["closed"])))
-    for mark in marks:
-        name = mark["behind"] or mark["closed"] or mark["inside"]
-        if name.strip().casefold() in names and (not mark["closed"] or mark in closing):
-            return mark
-    swapped = re.finditer(_SWAPPED, text)
-    return next((mark for mark in swapped if mark["before"].strip().casefold() in names), None)
-
-
-def swallows(text: str, entity: EntityAnnotation) -> bool:
-    """Whether an annotation spans brackets that were meant as its own, or as another's."""
-    value = entity.value if isinstance(entity.value, str) else ""
-    return bool(_BRACKETS.intersection(entity.entity)) or "[" in text[entity.start : entity.end] or "](" in value
-
-
-def _user_steps(blocks: Sequence[Story]) -> Iterator[UserStep]:
-    return (step for block in blocks for step in block.steps if isinstance(step, UserStep) and step.text)
-
-
-def _slip(slip: str, text: str, location: Location) -> Finding:
-    return found(
-        "annotation-broken", f"'{shown(slip)}' in '{shown(text)}' looks like an annotation but is not one.", location
-    )
-
-
-def _swallowed(entity: EntityAnnotation, text: str, location: Location) -> Finding:
-    value = shown(text[entity.start : entity.end])
-    message = f"The annotation of '{value}' as '{shown(entity.entity)}' in '{shown(text)}' holds another bracket."
-    return found("annotation-broken", message, location)

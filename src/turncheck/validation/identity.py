@@ -15,7 +15,7 @@ from turncheck.messages.finding import Finding, Name
 from turncheck.project.folder import ProjectFolder
 from turncheck.validation.catalogue import CHECKS
 from turncheck.validation.checks import FILE, PLACE
-from turncheck.validation.loading import HIDDEN
+from turncheck.validation.load_order import HIDDEN
 from turncheck.yaml_tree.json_tree import parse_json
 from turncheck.yaml_tree.source import EscapeError, Source, YamlSource
 from turncheck.yaml_tree.tree import YamlMapping, YamlNode, YamlScalar, YamlSequence, parse_yaml

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from turncheck.project import model
     from turncheck.project.nlu_data import NluData
-from turncheck.validation.names import learning_extractors, pretrained_entities
+from turncheck.validation.unused import learning_extractors, pretrained_entities
 
 _FALLBACK: Final = "nlu_fallback"
 

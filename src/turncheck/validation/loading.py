@@ -8,21 +8,19 @@ fault that makes a domain invalid. A drop-in does the same; whatever follows is 
 
 from __future__ import annotations
 
-import dataclasses
 import re
-from typing import TYPE_CHECKING, Final, NamedTuple, get_args
+from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
 
 from turncheck.messages.finding import Finding, Location, Name
 from turncheck.messages.phrasing import suggestion
 from turncheck.project.config import IMPORTERS
-from turncheck.project.model import CheckpointStep, Domain, Project
+from turncheck.project.model import CheckpointStep, Project
 from turncheck.project.project_file import DOMAIN_KEYS, ProjectFile
 from turncheck.project.rasa_version import SUPPORTED, parse_version
-from turncheck.validation import references, schemas
-from turncheck.validation.catalogue import CHECKS, reliable_findings
-from turncheck.validation.checks import Step
+from turncheck.validation import schemas
+from turncheck.validation.checks import error_check, info_check, own_check, warning_check
 from turncheck.validation.domain_loading import check_domain_file
 from turncheck.validation.facts import UTTER, Facts, read_data_files
 from turncheck.validation.findings import found, gathered, places_of
@@ -31,10 +29,160 @@ from turncheck.yaml_tree.tree import YamlMapping, YamlNode, YamlScalar, YamlSequ
 from turncheck.yaml_tree.unquoted import SET_IT, unreadable_values, written
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping
 
     Names = Mapping[str, Mapping[str, Location]]
     """Where each section defines each name."""
+
+
+CHECKS: Final = (
+    error_check(
+        "schema-violation",
+        "load",
+        "A value does not match the file format",
+        "A wrong type, a missing key, or a key that the format does not know. The message names the path in the file.",
+        then="stops",
+        step="schema",
+        about=("place",),
+    ),
+    error_check(
+        "value-unreadable",
+        "load",
+        "A value without quotes cannot be read",
+        "Rasa takes `${NAME}` without quotes for an environment variable, which must be set (`--env`, or"
+        " the action's input"
+        " `env`), and `2024-02-31` for a date, which must exist; otherwise Rasa stops here. Put other"
+        " strings in quotes.",
+        then="stops",
+        step="schema",
+        about=("place",),
+    ),
+    info_check(
+        "version-missing",
+        "load",
+        "A file has no `version` key",
+        'Put `version: "3.1"` at its top.',
+        step="version",
+        about=("file",),
+    ),
+    warning_check(
+        "version-too-low",
+        "load",
+        "A file has an older format version",
+        'Check it against the migration guide and write `version: "3.1"`.',
+        step="version",
+        about=("file",),
+    ),
+    warning_check(
+        "version-invalid",
+        "load",
+        "The `version` of a file is not a version number",
+        'It is read as version 3.1. Write `version: "3.1"`, with the quotes.',
+        step="version",
+        about=("file",),
+    ),
+    warning_check(
+        "importer-not-found",
+        "load",
+        "An importer of the configuration is not known",
+        "Its data are not read. Custom importers are not run by turncheck; with Rasa, check the module path.",
+        about=("place",),
+    ),
+    warning_check(
+        "synonym-conflict",
+        "load",
+        "One word has two synonym values",
+        "The last value silently wins. Keep one of them.",
+        about=("synonym", "value"),
+    ),
+    warning_check(
+        "retrieval-intent-full-name",
+        "load",
+        "A story names a key of a retrieval intent",
+        "Stories only use the intent: write `faq` for `faq/opening_hours`. Full names belong in test stories.",
+        with_stories=True,
+        about=("intent",),
+    ),
+    warning_check(
+        "slot-without-value",
+        "load",
+        "A slot whose type needs a value is named without one",
+        "Only text and list slots may be named without a value (“set to something”). Write the value.",
+        with_stories=True,
+        about=("slot",),
+    ),
+    error_check(
+        "intent-name-invalid",
+        "load",
+        "The name of an intent has more than one slash, or begins with one",
+        "A retrieval intent has one slash, between intent and key: `faq/opening_hours`.",
+        then="stops",
+        about=("intent",),
+    ),
+    error_check(
+        "step-list-empty",
+        "load",
+        "There is nothing after a key of a step that takes a list or a string",
+        "Rasa 3.6 ends with a traceback here. Write the list or the string, or remove the key.",
+        then="stops",
+        with_stories=True,
+        about=("place",),
+    ),
+    warning_check(
+        "checkpoint-condition-ignored",
+        "load",
+        "A checkpoint in the middle or at the end of a story has conditions",
+        "Only those at the beginning may have some. Move the slots there.",
+        with_stories=True,
+        about=("checkpoint", "story"),
+    ),
+    error_check(
+        "slot-named-undefined",
+        "load",
+        "A story names a slot without a value, and the domain does not define it",
+        "Rasa 3.6 ends with a traceback here. Define the slot, or correct its name.",
+        needs=("domain",),
+        then="stops",
+        with_stories=True,
+        about=("slot",),
+    ),
+    error_check(
+        "response-is-form",
+        "load",
+        "A response in an NLU file has the name of a form",
+        "Both would be actions of that name, and Rasa refuses to load the domain. Rename one of them.",
+        then="stops",
+        about=("response",),
+    ),
+    warning_check(
+        "domain-merge-duplicate",
+        "load",
+        "A name is defined in more than one file",
+        "One definition silently wins over the other. Keep one. Names defined in the domain and in an NLU file count"
+        " as well.",
+        about=("section", "name"),
+    ),
+    own_check(
+        "key-unknown",
+        "warning",
+        "A file has a top-level key that nothing reads",
+        "What is below it is silently ignored. Correct the spelling.",
+        "stroies:\n- story: greet",
+        "stories:\n- story: greet",
+        about=("place",),
+    ),
+    own_check(
+        "file-without-data",
+        "info",
+        "A file of the data folder holds nothing that Rasa reads",
+        "Rasa looks for a line that begins with `nlu:`, `responses:`, `stories:` or `rules:`, and skips"
+        " the file silently.",
+        "notes:\n- ask about the greeting",
+        "nlu:\n- intent: greet",
+        about=("file",),
+    ),
+)
+
 
 # Unquoted values that Rasa cannot read, as findings.
 
@@ -280,158 +428,6 @@ def _is_test_file(path: str) -> bool:
     return path.rpartition("/")[2].startswith("test_")
 
 
-HIDDEN: Final = "hidden-by-load-error"
-
-_LAST_PATH: Final = "\U0010ffff"
-"""Sorts after every path."""
-
-Rank = tuple[int, str, int, int, int]
-"""Stage, file, part of reading it, and two numbers for the order within."""
-
-ARGUMENTS, CONFIG_SYNTAX, ENCODING, DOMAIN, NLU, MERGING, STORIES, CONFIG_SCHEMA = range(8)
-STAGES: Final = {"domain": 9, "nlu": 10, "stories": 11, "config": 12, "own": 13}
-EMPTY_CHECK: Final = 8
-_STEPS: Final = get_args(Step)[1:]
-"""The steps within a file, for what is read as text."""
-
-
-class LoadOrder:
-    """Ranks findings of a project in Rasa's order of work."""
-
-    def __init__(self, project: Project) -> None:
-        self._stages: Mapping[str, _Stages] = {file.path: _stages_of(file) for file in project.files}
-        domain = (file.path for file in project.files if file.role == "domain")
-        self._domain_files = {path: f"{number:09}" for number, path in enumerate(domain)}
-
-    def rank(self, finding: Finding) -> Rank:
-        """Return a sort key: the order in which Rasa would find them."""
-        stage, path, part, one, other = self._rank(finding)
-        # The files of a domain folder are not read in the order of their names.
-        return (stage, self._domain_files.get(path, path) if stage == DOMAIN else path, part, one, other)
-
-    def _rank(self, finding: Finding) -> Rank:
-        check = CHECKS[finding.code]
-        path = finding.location.path
-        if check.code == "domain-empty":
-            return (EMPTY_CHECK, path, 0, 0, 0)
-        if check.stage == "arguments":
-            return (ARGUMENTS, "", 0, 0, 0)
-        if check.stage == "domain":
-            return (STAGES["domain"], "", check.position, finding.location.line or 0, 0)
-        if check.stage != "load" and not check.with_stories:
-            return (STAGES[check.stage], "" if check.code == "max-history-invalid" else path, 0, 0, 0)
-        if finding.code in {"domain-merge-duplicate", "listed-response-undefined"}:
-            return (MERGING, "", 0, 0, 0)
-        content = _STEPS.index("content")
-        if finding.code == "synonym-conflict":
-            return (NLU, _LAST_PATH, content, 0, 0)  # the files are merged when all of them are read
-        if finding.code == "importer-not-found":
-            return (CONFIG_SYNTAX, path, _STEPS.index("schema"), 0, 0)
-        return self._rank_while_loading(finding, path)
-
-    def _rank_while_loading(self, finding: Finding, path: str) -> Rank:
-        if finding.code == "domain-file-unread":
-            return (DOMAIN, path, 0, 0, 0)
-        check = CHECKS[finding.code]
-        stages = self._stages.get(path, _UNREAD)
-        line = finding.location.line or 0
-        if check.step == "text":
-            early = stages.first in {CONFIG_SYNTAX, DOMAIN}
-            return (stages.first if early else ENCODING, path, 0, line, 0)
-        step = _STEPS.index(check.step)
-        if finding.code == "schema-violation":
-            return (stages.schema, path, step, 0, 0)
-        if finding.code == "value-unreadable":
-            return (stages.first, path, step, 1, line)
-        if check.step == "duplicates":
-            # The whole file is parsed before its mappings are created, the outer ones first.
-            return (stages.first, path, step, finding.location.column or 0, line)
-        if check.step == "syntax":
-            return (stages.first, path, step, line, 0)
-        if check.step == "version":
-            return (stages.first, path, step, 0, 0)
-        if stages.first == DOMAIN:
-            return (DOMAIN, path, step, check.position, line)
-        return (stages.last if check.with_stories else stages.first, path, step, line, 0)
-
-
-class _Stages(NamedTuple):
-    """When Rasa reads a file for the first and the last time, and when it validates it against the schema."""
-
-    first: int
-    last: int
-    schema: int
-
-
-_UNREAD: Final = _Stages(ENCODING, ENCODING, ENCODING)
-
-
-def _stages_of(file: ProjectFile) -> _Stages:
-    if file.role == "config":
-        # Whatever is not a mapping is found immediately; the rest is checked when everything else is loaded.
-        is_early = not file.mapping or any(importer_faults(file.mapping))
-        return _Stages(CONFIG_SYNTAX, CONFIG_SYNTAX, CONFIG_SYNTAX if is_early else CONFIG_SCHEMA)
-    if file.role == "domain":
-        return _Stages(DOMAIN, DOMAIN, DOMAIN)
-    first = NLU if file.has_nlu else STORIES
-    last = STORIES if file.has_stories else first
-    root = file.document.root if file.document else None
-    is_nlu_fault = file.has_nlu and root is not None and bool(faults_of(root, schemas.NLU))
-    return _Stages(first, last, first if is_nlu_fault else last)
-
-
-def seen_by_rasa(order: LoadOrder, findings: Sequence[Finding]) -> tuple[list[Finding], list[Finding]]:
-    """Split findings into those that Rasa sees and those that an earlier fault hides.
-
-    If it stops, the other unreadable files are shown nevertheless, each with its first fault.
-    """
-    ranked = sorted(((order.rank(finding), number) for number, finding in enumerate(findings)))
-    seen: list[Finding] = []
-    hidden: list[Finding] = []
-    stop: tuple[Rank, str] | None = None
-    emptied: Rank | None = None
-    unread: set[str] = set()
-    for rank, number in ranked:
-        finding = findings[number]
-        check = CHECKS[finding.code]
-        empties = check.then == "empties the domain"
-        is_after = stop is not None and not (finding.code == stop[1] == "schema-violation" and rank[:3] == stop[0][:3])
-        is_second = empties and emptied is not None
-        skipped_domain = emptied is not None and rank[0] == DOMAIN and rank > emptied
-        is_behind = is_after or is_second or skipped_domain
-        if is_behind:
-            is_unread_file = check.unreadable and finding.location.path not in unread
-            (seen if check.own or is_unread_file else hidden).append(finding)
-        else:
-            seen.append(finding)
-        if check.unreadable:
-            unread.add(finding.location.path)
-        if not is_behind and check.then == "stops" and not check.own:
-            stop = stop or (rank, finding.code)
-        elif not is_behind and empties:
-            emptied = rank
-    return seen, hidden
-
-
-def as_hidden(finding: Finding) -> Finding:
-    """Return the finding under the code for what Rasa does not see."""
-    message = f"{finding.code}: {finding.message}"
-    names = (Name("code", finding.code), *finding.names)
-    about = (names[0], *(finding.about or finding.names))
-    return Finding(HIDDEN, "info", message, finding.location, finding.hint, names=names, about=about)
-
-
-def with_emptied_domain(project: Project) -> Project:
-    """Return the project as Rasa sees it after an invalid domain: only what NLU files define is left."""
-    nlu_paths = {file.path for file in project.files if file.has_nlu}
-    responses = {
-        name: response for name, response in project.domain.responses.items() if response.location.path in nlu_paths
-    }
-    domain = Domain(responses=responses, location=project.domain.location)
-    files = tuple(file._replace(document=None) if file.role == "domain" else file for file in project.files)
-    return dataclasses.replace(project, domain=domain, files=files)
-
-
 _SECTIONS = ("intents", "forms", "actions", "e2e_actions", "responses", "slots", "entities")
 
 
@@ -526,38 +522,3 @@ def _defined(file: ProjectFile) -> dict[str, dict[str, Location]]:
                 elif isinstance(item, YamlScalar):
                     names[str(item.value)] = item.location
     return defined
-
-
-# Findings from loading a project: the reader's, and those in what it has read.
-
-
-def read_findings(facts: Facts) -> list[Finding]:
-    """What the reader found, with Rasa's verdict on types in place of the reader's."""
-    project = facts.project
-    ours = [*check_files(facts), *check_merged_actions(facts)]
-    judged = {finding.location.path for finding in ours if finding.code == "schema-violation"}
-    parsed = {file.path for file in project.files if file.document is not None and file.document.root is not None}
-    kept = []
-    for finding in project.findings:
-        if finding.code != "schema-violation" or finding.location.path not in parsed:
-            kept.append(finding)
-        elif finding.location.path not in judged:
-            kept.append(replace(finding, code="type-unexpected", severity="warning"))
-    return [*kept, *ours]
-
-
-def loading_findings(facts: Facts, *, emptied: bool) -> Iterator[Finding]:
-    """What Rasa reports while loading, beyond single files; ``emptied``: it goes on with an empty domain."""
-    functions = LOADING if emptied else (*LOADING, *LOADING_DOMAIN)
-    return reliable_findings((finding for find in functions for finding in find(facts)), facts.missing)
-
-
-LOADING: Final = (
-    check_importers,
-    check_empty_lists,
-    check_intent_names,
-    check_synonym_merging,
-    check_story_loading,
-)
-LOADING_DOMAIN: Final = (check_merging, references.check_listed_responses, references.check_story_intents)
-"""Checks that need a loaded domain."""

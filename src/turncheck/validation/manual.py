@@ -8,8 +8,7 @@ from turncheck.messages.errors import UserError
 from turncheck.messages.finding import MANUAL_AT
 from turncheck.messages.phrasing import nearest
 from turncheck.platforms.registry import parts
-from turncheck.validation.catalogue import CHECKS, OWN_CHECKS
-from turncheck.validation.catalogue_rasa import RASA_CHECKS
+from turncheck.validation.catalogue import CHECKS, OWN_CHECKS, RASA_CHECKS
 from turncheck.validation.catalogue_suites import CASE_CHECKS, QUARANTINE_CHECKS, SUITE_CHECKS
 from turncheck.validation.checks import CATALOGUE
 

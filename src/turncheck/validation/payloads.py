@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from turncheck.messages.finding import Finding, Location, Name
 from turncheck.messages.phrasing import suggestion
+from turncheck.validation.checks import own_check
 from turncheck.validation.findings import found
 from turncheck.validation.places import Places
 
@@ -15,6 +16,43 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from turncheck.validation.facts import Facts
+
+
+CHECKS: Final = (
+    own_check(
+        "button-payload-invalid",
+        "warning",
+        "The payload of a button cannot be read",
+        'A payload that begins with a slash is `/intent` or `/intent{"entity": "value"}` with valid JSON. This one is'
+        " treated as plain text, or its entities are dropped.",
+        'payload: \'/inform{"size": "large"\'',
+        'payload: \'/inform{"size": "large"}\'',
+        matters_always=True,
+        about=("place",),
+    ),
+    own_check(
+        "button-intent-undefined",
+        "warning",
+        "The payload of a button names an intent that the domain does not list",
+        "A click is treated as plain text. List the intent, or correct its name.",
+        "payload: /afirm",
+        "payload: /affirm",
+        matters_always=True,
+        needs=("domain",),
+        about=("intent", "place"),
+    ),
+    own_check(
+        "button-entity-undefined",
+        "warning",
+        "The payload of a button names an entity that the domain does not list",
+        "The entity is dropped. List it, or correct its name.",
+        'payload: \'/inform{"sise": "large"}\'',
+        'payload: \'/inform{"size": "large"}\'',
+        matters_always=True,
+        needs=("domain",),
+        about=("entity", "place"),
+    ),
+)
 
 
 # What Rasa reads from text that begins with a slash: intent, confidence, entities, and a rest that is dropped.

@@ -20,25 +20,26 @@ from turncheck.project import model
 from turncheck.project.folder import TOO_LARGE
 from turncheck.registry import blamed_on_plugin
 from turncheck.validation import configuration as config
-from turncheck.validation import conflicts, examples, loading, references, similarity
+from turncheck.validation import conflicts, examples, loading, memorised_tests, references, similarity
+from turncheck.validation.annotation_slips import check_annotation_slips
 from turncheck.validation.catalogue import CHECKS, reliable_findings
 from turncheck.validation.checks import FAILS, Fails, Fault, declared
 from turncheck.validation.code import check_code
 from turncheck.validation.configuration import check_generation
-from turncheck.validation.examples import check_annotation_slips
 from turncheck.validation.facts import Facts, ProjectTests, gather
 from turncheck.validation.findings import found, found_by
-from turncheck.validation.loading import (
+from turncheck.validation.load_order import (
     LoadOrder,
     as_hidden,
-    forgotten_duplicates,
     loading_findings,
     read_findings,
     seen_by_rasa,
     with_emptied_domain,
 )
-from turncheck.validation.names import check_definitions, check_slot_values, check_undefined, check_unused
+from turncheck.validation.loading import forgotten_duplicates
+from turncheck.validation.names import check_slot_values, check_undefined
 from turncheck.validation.payloads import check_buttons
+from turncheck.validation.unused import check_definitions, check_unused
 
 if TYPE_CHECKING:
     from turncheck.project.e2e.model import E2ECase
@@ -324,9 +325,9 @@ OWN_STAGES: Final = (
         _with_data,
         (
             check_definitions,
-            conflicts.check_test_stories,
-            conflicts.check_test_sentences,
-            conflicts.check_test_entities,
+            memorised_tests.check_test_stories,
+            memorised_tests.check_test_sentences,
+            memorised_tests.check_test_entities,
         ),
     ),
 )

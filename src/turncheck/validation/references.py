@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeGuard
+from typing import TYPE_CHECKING, Final, TypeGuard
 
 from msgspec.structs import replace
 
@@ -10,6 +10,7 @@ from turncheck.dialogue.domain import DEFAULT_INTENTS, SAID_BY_DEFAULT_ACTIONS
 from turncheck.messages.finding import Finding, Location, Name
 from turncheck.messages.phrasing import suggestion
 from turncheck.project.model import OrStep, Story, UserStep
+from turncheck.validation.checks import error_check, warning_check
 from turncheck.validation.facts import UTTER, Facts
 from turncheck.validation.findings import found, gathered, of_blocks, places_of
 from turncheck.validation.places import Places
@@ -18,6 +19,159 @@ from turncheck.yaml_tree.tree import YamlNode, YamlScalar, YamlSequence
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+
+
+CHECKS: Final = (
+    warning_check(
+        "listed-response-undefined",
+        "load",
+        "An `utter_` action of the domain has no response",
+        "Nothing would be said. Write the response, or remove the action.",
+        needs=("domain", "responses"),
+        about_domain=True,
+        about=("action",),
+    ),
+    error_check(
+        "intent-triggers-removed",
+        "domain",
+        "An intent uses the removed `triggers` key",
+        "It belonged to the MappingPolicy. Write a rule: the intent, then the action.",
+        about=("place",),
+    ),
+    error_check(
+        "action-not-in-domain",
+        "domain",
+        "A story or rule uses an action that the domain does not list",
+        "List it below `actions`, or correct its name.",
+        needs=("domain",),
+        position=1,
+        about_domain=True,
+        about=("action",),
+    ),
+    error_check(
+        "form-not-in-domain",
+        "domain",
+        "A story or rule activates a form that the domain does not define",
+        "Define it below `forms`, or correct its name; what ends a form is `null` without quotes.",
+        details="Rasa 0 and 1 train nevertheless: for their projects it is a warning.",
+        needs=("domain",),
+        position=2,
+        about_domain=True,
+        about=("form",),
+    ),
+    error_check(
+        "form-slot-undefined",
+        "domain",
+        "A form requires a slot that the domain does not define",
+        "Define it below `slots`, or correct its name.",
+        needs=("domain",),
+        position=3,
+        about=("form", "slot"),
+    ),
+    error_check(
+        "mapping-conditions-empty",
+        "domain",
+        "There is nothing below `conditions` of a slot mapping",
+        "Rasa 3.6 ends with a traceback here. Write the conditions, or remove the key.",
+        then="stops",
+        position=4,
+        about=("place",),
+    ),
+    error_check(
+        "required-slots-empty",
+        "domain",
+        "There is nothing below `required_slots` of a form",
+        "Rasa 3.6 ends with a traceback here. Write the slots, or an empty list: `required_slots: []`.",
+        then="stops",
+        position=3,
+        about=("place",),
+    ),
+    error_check(
+        "mapping-form-undefined",
+        "domain",
+        "A slot mapping's condition names an unknown form",
+        "Define the form below `forms`, or correct its name.",
+        needs=("domain",),
+        position=4,
+        about=("slot", "form"),
+    ),
+    error_check(
+        "mapping-slot-not-required",
+        "domain",
+        "A slot mapping's condition names a form that does not require the slot",
+        "Add the slot to the form's `required_slots`, or remove the condition.",
+        position=4,
+        about=("slot", "form"),
+    ),
+    warning_check(
+        "intent-without-examples",
+        "nlu",
+        "An intent of the domain has no examples",
+        "It can never be predicted. Write examples, or remove it.",
+        needs=("nlu", "stories"),
+        about=("intent",),
+    ),
+    warning_check(
+        "intent-not-in-domain",
+        "nlu",
+        "An intent of the NLU data is not listed in the domain",
+        "Add it to the domain's `intents`, or correct its name.",
+        "on-warnings",
+        needs=("domain",),
+        about_domain=True,
+        about=("intent",),
+    ),
+    warning_check(
+        "example-in-several-intents",
+        "nlu",
+        "The same sentence appears under different intents",
+        "No classifier can tell them apart. Keep it in one.",
+        "on-warnings",
+        about=("sentence", "intent"),
+    ),
+    warning_check(
+        "story-intent-undefined",
+        "nlu",
+        "A story or rule uses an intent that the domain does not list",
+        "Add it to the domain's `intents`, or correct its name.",
+        "on-warnings",
+        "never",
+        needs=("domain",),
+        with_stories=True,
+        about_domain=True,
+        about=("intent",),
+    ),
+    warning_check(
+        "intent-unused",
+        "nlu",
+        "An intent of the domain is used in no story or rule",
+        "Nothing says what the assistant should do then. Write a rule or story, or remove it.",
+        needs=("stories",),
+        about=("intent",),
+    ),
+    warning_check(
+        "response-undefined",
+        "nlu",
+        "A story or rule uses a response that is defined nowhere",
+        "Write the response, or correct its name.",
+        "on-warnings",
+        details="A key of a retrieval intent (`utter_faq/hours`) is chosen by the response selector: stories name"
+        " `utter_faq`. If a change renamed or removed the response, see the top of this page.",
+        needs=("domain", "responses"),
+        about_domain=True,
+        about=("response",),
+    ),
+    warning_check(
+        "response-unused",
+        "nlu",
+        "A response is used in no story or rule",
+        "Remove it, or use it.",
+        details="Questions of forms (`utter_ask_<slot>`) and responses that a string of the project's Python code names"
+        " are not reported. A custom action that runs elsewhere, or puts the name together, may still use it.",
+        needs=("domain", "stories"),
+        about=("response",),
+    ),
+)
 
 
 def check_domain(facts: Facts) -> Iterator[Finding]:

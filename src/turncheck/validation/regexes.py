@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from turncheck.project.config import short_name
 from turncheck.project.rasa_components import patterns_read
 from turncheck.validation.backtracking import MOST_STEPS, OF_A_PROJECT, Steps, TooManyStepsError, takes_forever
+from turncheck.validation.checks import own_check
 from turncheck.validation.findings import found
 from turncheck.validation.similarity import shown
 
@@ -21,6 +22,73 @@ if TYPE_CHECKING:
     from turncheck.messages.finding import Finding, Location
     from turncheck.project.model import Config
     from turncheck.validation.facts import Facts
+
+
+CHECKS: Final = (
+    own_check(
+        "regex-invalid",
+        "error",
+        "A regular expression does not compile",
+        "Training ends with an error. Correct the pattern; Python's `re` syntax counts.",
+        "- regex: order_id\n  examples: |\n    - [0-9{5}",
+        "- regex: order_id\n  examples: |\n    - [0-9]{5}",
+        matters_always=True,
+        about=("place",),
+    ),
+    own_check(
+        "pattern-unread",
+        "warning",
+        "A regex or lookup table is faulty, and no component reads it",
+        "Rasa trains all the same: only `RegexFeaturizer` reads them all, and `RegexEntityExtractor`"
+        " those named like an"
+        " annotated entity. Correct it, or remove it.",
+        "- regex: order_id\n  examples: |\n    - [0-9{5}",
+        "- regex: order_id\n  examples: |\n    - [0-9]{5}",
+        matters_always=True,
+        about=("place",),
+    ),
+    own_check(
+        "keyword-not-regex",
+        "error",
+        "A sentence is not a keyword, since it is not a regular expression",
+        "`KeywordIntentClassifier` uses each training sentence as the body of a regular expression, and training ends"
+        " with an error at this one. Write the sentence without the character, or a backslash before it, or use another"
+        " classifier.",
+        "- intent: handoff\n  examples: |\n    - i want human :(",
+        "- intent: handoff\n  examples: |\n    - i want human",
+        matters_always=True,
+        about=("place",),
+    ),
+    own_check(
+        "regex-backtracks",
+        "warning",
+        "A regular expression can take practically forever",
+        "One long message can stop the assistant: there are too many ways in which the pattern can read it. Write it so"
+        " that each text can be read in one way.",
+        "- regex: number\n  examples: |\n    - ([0-9]+)*x",
+        "- regex: number\n  examples: |\n    - [0-9]+x",
+        details="A repetition within a repetition (`(a+)+x`) or of alternatives that overlap (`(a|aa)+$`), with"
+        " something"
+        " after it that can fail, tries every way to split a sentence; so do four or more repetitions in"
+        " a row that read"
+        " the same (`(\\w+){1,5}x`) and bounded ones (`(\\w{1,10}){1,10}x`). Such patterns are tried on texts made for"
+        " it, and steps are counted: up to 4,000,000 for a project. Whether case matters is taken from the pipeline:"
+        " `RegexEntityExtractor` ignores it unless it has `case_sensitive: true`.",
+        about=("place",),
+    ),
+    own_check(
+        "regex-not-checked",
+        "info",
+        "A regular expression is too large to be checked",
+        "Compiling one of more than 200,000 characters, or with a hundred of the widest ranges, can take minutes, so"
+        " it is not checked; nor is how it backtracks, if the patterns before it took all steps that there are. Use a"
+        " lookup table, which takes a list of any length.",
+        "- regex: product\n  examples: |\n    - (lamp|desk|… thousands more)",
+        "- lookup: product\n  examples: |\n    - lamp\n    - desk",
+        about=("place",),
+    ),
+)
+
 
 UNREAD: Final = "pattern-unread"
 _LONGEST: Final = 200_000

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from turncheck.dialogue.domain import DEFAULT_SLOTS
 from turncheck.messages.finding import Name
 from turncheck.messages.phrasing import suggestion
+from turncheck.validation.checks import own_check
 from turncheck.validation.facts import UTTER, Facts
 from turncheck.validation.findings import found
 from turncheck.validation.places import Places
@@ -22,6 +23,55 @@ if TYPE_CHECKING:
 
     from turncheck.messages.finding import Finding, Location
     from turncheck.project import model
+
+CHECKS: Final = (
+    own_check(
+        "condition-slot-undefined",
+        "warning",
+        "The condition of a response names a slot that the domain does not define",
+        "The condition is never met, so that this variation is never said.",
+        "condition:\n- type: slot\n  name: logged_inn\n  value: true",
+        "condition:\n- type: slot\n  name: logged_in\n  value: true",
+        matters_always=True,
+        needs=("domain",),
+        about=("response", "slot"),
+    ),
+    own_check(
+        "condition-value-quoted",
+        "info",
+        "The condition of a response compares a bool or float slot with a string",
+        "Values of different types are never the same: `true` is not `'true'`. Remove the quotes, unless"
+        " an action sets the"
+        " slot to a string.",
+        "condition:\n- type: slot\n  name: logged_in\n  value: 'true'",
+        "condition:\n- type: slot\n  name: logged_in\n  value: true",
+        about=("response", "slot", "value"),
+    ),
+    own_check(
+        "response-variable-undefined",
+        "warning",
+        "A variable of a response is not a slot",
+        "Nothing fills it in, and one such variable leaves all others of the response unfilled, too: the bot says the"
+        " names in braces. Double the braces (`{{name}}`) to say them on purpose.",
+        "utter_hello:\n  - text: Hi {custmer}!",
+        "utter_hello:\n  - text: Hi {customer}!",
+        matters_always=True,
+        needs=("domain", "stories"),
+        about=("response", "slot"),
+    ),
+    own_check(
+        "response-variable-unknown",
+        "info",
+        "A variable of a response that only a custom action says is not a slot",
+        "The action must pass its value: `dispatcher.utter_message(response=…, name=…)`. Otherwise the"
+        " bot says the names"
+        " of all variables of the response in braces.",
+        "utter_order:\n  - text: Order {nmuber} is on its way.",
+        "utter_order:\n  - text: Order {number} is on its way.",
+        needs=("domain", "stories"),
+        about=("response", "slot"),
+    ),
+)
 
 _VARIABLE: Final = re.compile(r"""(?<!\{)\{([^\n{}\[\]"':,]+)\}(?!\})""")
 """What Rasa looks up as a name: ``{first name}``, too. In doubled braces it is text; JSON in a payload has quotes."""

@@ -11,6 +11,7 @@ from array import array
 from typing import TYPE_CHECKING, Final
 
 from turncheck.messages.finding import Name
+from turncheck.validation.checks import own_check
 from turncheck.validation.findings import found
 
 if TYPE_CHECKING:
@@ -19,6 +20,47 @@ if TYPE_CHECKING:
     from turncheck.messages.finding import Finding
     from turncheck.project.nlu_data import Example
     from turncheck.validation.facts import Facts
+
+
+CHECKS: Final = (
+    own_check(
+        "example-nearly-in-several-intents",
+        "warning",
+        "Nearly the same sentence appears under two intents",
+        "They differ only in case, punctuation, accents, order or one word; a classifier can hardly distinguish them."
+        " Keep one, or make the difference between the intents visible.",
+        "- intent: affirm\n  examples: |\n    - yes, please!\n- intent: order\n  examples: |\n    - Yes please",
+        "- intent: affirm\n  examples: |\n    - yes, please!\n- intent: order\n  examples: |\n    - I want to order",
+        details="Two sentences count as nearly the same if at least nine tenths of their characters are equal"
+        " (the ratio"
+        " of Python's `difflib`, with the words as they are or in alphabetical order; one word of ten may differ, of"
+        " five words only letters), unless they differ only in words like `not` or `off`. Emoji make no"
+        " difference: Rasa's"
+        " WhitespaceTokenizer drops them.",
+        about=("sentence", "intent"),
+    ),
+    own_check(
+        "example-differs-in-values-across-intents",
+        "warning",
+        "Two intents have sentences that differ only in entity values",
+        "Only the value could decide the intent, and no classifier generalises that. Merge the intents, or ask for the"
+        " value later.",
+        "- intent: order_pizza\n  examples: |\n    - I want [pizza](dish)\n- intent: order_pasta\n  examples: |\n"
+        "    - I want [pasta](dish)",
+        "- intent: order\n  examples: |\n    - I want [pizza](dish)\n    - I want [pasta](dish)",
+        about=("sentence", "intent"),
+    ),
+    own_check(
+        "example-differs-in-values-only",
+        "info",
+        "Examples of an intent differ only in entity values",
+        "A few help, but many teach nothing new and outweigh the others. Use a lookup table for the values, and vary"
+        " the sentences.",
+        "- to [Rome](city)\n- to [Oslo](city)\n- to [Bern](city)\n- to [Bonn](city)\n- to [Nice](city)",
+        "- to [Rome](city)\n- I travel to [Oslo](city) tomorrow\n- [Bern](city), please",
+        about=("sentence", "intent"),
+    ),
+)
 
 
 # Sentences as words, for the checks that compare them.

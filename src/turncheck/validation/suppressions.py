@@ -24,7 +24,7 @@ from turncheck.project.folder import ProjectFolder
 from turncheck.validation.catalogue import CHECKS
 from turncheck.validation.facts import ProjectTests, missing_parts
 from turncheck.validation.findings import found
-from turncheck.validation.loading import HIDDEN
+from turncheck.validation.load_order import HIDDEN
 from turncheck.yaml_tree.tree import YamlDocument, YamlMapping, YamlNode, YamlScalar, YamlSequence, parse_yaml
 
 if TYPE_CHECKING:

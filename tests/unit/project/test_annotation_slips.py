@@ -7,7 +7,7 @@ import pytest
 
 from turncheck.project.formats.annotations import parse_annotations
 from turncheck.project.reader import read_nlu, read_project, read_stories
-from turncheck.validation.examples import slips_in, swallows
+from turncheck.validation.annotation_slips import slips_in, swallows
 from turncheck.validation.facts import ProjectTests
 from turncheck.validation.pipeline import validate
 

@@ -23,7 +23,7 @@ from turncheck.project.formats.markdown_nlu import (
 from turncheck.project.formats.markdown_stories import read_markdown_stories
 from turncheck.project.model import OrStep, UserStep
 from turncheck.project.reader import read_nlu, read_project
-from turncheck.validation.catalogue_rasa import OLDER_CHECKS
+from turncheck.validation.catalogue_reading import OLDER_CHECKS
 from turncheck.validation.pipeline import validate
 from turncheck.yaml_tree.source import Source
 

@@ -21,7 +21,7 @@ from turncheck.project.e2e.cases import read_cases
 from turncheck.project.reader import read_project
 from turncheck.validation.case_names import check_cases
 from turncheck.validation.catalogue import CHECKS, OWN_CHECKS
-from turncheck.validation.catalogue_rasa import OLDER_CHECKS
+from turncheck.validation.catalogue_reading import OLDER_CHECKS
 from turncheck.validation.catalogue_suites import CASE_CHECKS, QUARANTINE_CHECKS, SUITE_CHECKS
 
 if TYPE_CHECKING:

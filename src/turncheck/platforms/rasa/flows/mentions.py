@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from turncheck.platforms.rasa.flows import vocabulary
-from turncheck.validation.names import check_mappings
+from turncheck.validation.mappings import check_mappings
 from turncheck.validation.response_variables import check_conditions, undefined_variables
 
 if TYPE_CHECKING:
