@@ -242,7 +242,7 @@ def _what_became_of_tests(delta: metrics.MetricDelta, comparison: Comparison) ->
         numbers = () if as_written and mark(delta) == "unchanged" else _changed_sides(tests, as_written=as_written)
         parts += [f"{number:,} {word}" for number, word in numbers if number]
     if tests.added:
-        failing = number_of(case for case in tests.added_failing if case.base_location is None)
+        failing = number_of([case for case in tests.added_failing if case.base_location is None])
         fails = f" ({failing:,} {'fails' if failing == 1 else 'fail'})" if failing else ""
         parts.append(f"{tests.added:,} new{fails}")
     if tests.removed:
@@ -254,12 +254,12 @@ def _changed_sides(tests: ChangedCases, *, as_written: bool) -> Iterable[tuple[i
     """How many tests of both sides broke and how many were repaired, end to end or as written."""
     both = (*tests.worse, *tests.better, *tests.edited, *(case for case in tests.misunderstood if case.base_location))
     if as_written:
-        yield number_of(case for case in both if case.failed and not case.base_failed), "broke"
-        yield number_of(case for case in both if case.base_failed and not case.failed), "repaired"
+        yield number_of([case for case in both if case.failed and not case.base_failed]), "broke"
+        yield number_of([case for case in both if case.base_failed and not case.failed]), "repaired"
         return
-    yield number_of(case for case in both if case.failed and case.base_passed), "broke"
-    yield number_of(case for case in both if case.misunderstood and case.base_passed), "misunderstood"
-    yield number_of(case for case in both if case.passed and not case.base_passed), "repaired"
+    yield number_of([case for case in both if case.failed and case.base_passed]), "broke"
+    yield number_of([case for case in both if case.misunderstood and case.base_passed]), "misunderstood"
+    yield number_of([case for case in both if case.passed and not case.base_passed]), "repaired"
 
 
 def _any(name: str, current: dict[str, metrics.Measured], deltas: dict[str, metrics.MetricDelta]) -> bool:

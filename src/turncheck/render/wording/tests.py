@@ -163,9 +163,9 @@ def newly_failing(report: Report, comparison: Comparison) -> list[str]:
         if name in not_on_base - unknown:
             continue
         failing = failed_tests.failing_of(report, cases)
-        new = number_of(case for case in failing if case.base_location is None)
+        new = number_of([case for case in failing if case.base_location is None])
         known = [case for case in failing if case.base_location is not None]
-        misunderstood = number_of(case for case in known if case.misunderstood)
+        misunderstood = number_of([case for case in known if case.misunderstood])
         if broken := number_of(known) - misunderstood:
             parts.append(f"{count(broken, one, many)} newly {'fails' if broken == 1 else 'fail'}{_against_base(known)}")
         if misunderstood:
