@@ -2,8 +2,8 @@
 
     python climbs.py test nlu
 
-Imports only go down, so that a climb is a function that was handed down, or a method of something that was. However many
-functions of a floor a module calls so, that is one climb: who reads it has to go up once to see what it may be.
+Imports only go down, so that a climb is a function that was handed down, or a method of something that was. However
+many functions of a floor a module calls so, that is one climb: who reads it has to go up once to see what it may be.
 """
 
 from __future__ import annotations

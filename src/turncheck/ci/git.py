@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 
+from turncheck.ci.diff import LinesOfChange, lines_of_diff
 from turncheck.process.output_files import temporary_folder
 from turncheck.process.regular_file import is_file, is_there, read_regular
 from turncheck.process.system import program
@@ -76,7 +77,6 @@ _SECRET_PARTS: Final = (
     (re.compile(r"(?<=[\w/])\?[^\s']+"), "?…"),
 )
 """Of an address in quotes, or between blanks: the login, whatever its characters are, and the query."""
-_HUNK: Final = re.compile(r"@@ -\d+(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 
 
 class GitError(Exception):
@@ -85,13 +85,6 @@ class GitError(Exception):
 
 class GitMissingError(GitError):
     """git is not installed, or not on the PATH."""
-
-
-class LinesOfChange(Struct, frozen=True):
-    """Lines of a file by number: those ``written`` anew, and those ``beside`` lines that were removed."""
-
-    written: frozenset[int] = frozenset()
-    beside: frozenset[int] = frozenset()
 
 
 class OtherState(Struct, frozen=True):
@@ -330,7 +323,7 @@ class Checkout(Struct, frozen=True, dict=True):
         # What attributes of the change itself say (that a file is binary) does not count.
         how = ("--unified=0", "--find-renames", "--text", "--no-color", "--no-ext-diff", "--no-textconv")
         plain = ("-c", "core.quotePath=false", "diff", *how, "--src-prefix=", "--dst-prefix=")
-        changed = _lines_of_diff(self._run(*plain, state.name, "--", place, objects=state.objects))
+        changed = lines_of_diff(self._run(*plain, state.name, "--", place, objects=state.objects))
         new = self._ask("ls-files", "-z", "--others", "--exclude-standard", "--", place) or ""
         for name in filter(None, new.split("\0")):
             with suppress(OSError):
@@ -550,30 +543,6 @@ def _shown(line: str) -> str:
     for pattern, instead in _SECRET_PARTS:
         line = pattern.sub(instead, line)
     return line
-
-
-def _lines_of_diff(diff: str) -> dict[str, LinesOfChange]:
-    """Return the lines that a diff without context adds, and those where others are gone, by file."""
-    changed: dict[str, tuple[set[int], set[int]]] = {}
-    written: set[int] = set()
-    beside: set[int] = set()
-    content = 0
-    for line in diff.split("\n"):
-        if content and line[:1] in {"+", "-"}:
-            content -= 1  # whatever it looks like: an added line "++ b" looks like a file's name
-        elif line.startswith("+++ "):
-            written, beside = changed.setdefault(line.removeprefix("+++ ").rstrip("\t"), (set(), set()))
-        elif match := _HUNK.match(line):
-            gone, start, number = int(match[1] or 1), int(match[2]), int(match[3] or 1)
-            content = gone + number
-            written.update(range(start, start + number))
-            beside.update(() if number else (max(start, 1), start + 1))
-    changed.pop("/dev/null", None)
-    return {
-        name: LinesOfChange(frozenset(written), frozenset(beside))
-        for name, (written, beside) in changed.items()
-        if written or beside
-    }
 
 
 def find_checkout(folder: Path, *, outer: bool = False) -> Checkout | None:

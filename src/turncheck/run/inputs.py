@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from turncheck.ci.base import NO_CHECKOUT, BaseSearch
-from turncheck.ci.git import Checkout, GitError, LinesOfChange, find_checkout
+from turncheck.ci.git import Checkout, GitError, find_checkout
 from turncheck.ci.host import Base, Host, HostError, exact_commit
 from turncheck.evaluations.answers import COMPUTE_LOCALLY, Answers
 from turncheck.messages.errors import UserError
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from contextlib import AbstractContextManager
 
+    from turncheck.ci.diff import LinesOfChange
     from turncheck.comparison.model import Present
     from turncheck.engines.base import Engine, Part
     from turncheck.messages.finding import Location

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from golden_texts import Golden
 
-from turncheck.ci.git import Checkout, LinesOfChange, OtherState
+from turncheck.ci.diff import LinesOfChange
+from turncheck.ci.git import Checkout, OtherState
 from turncheck.evaluations.strength.faults import mutants_of
 from turncheck.project.reader import read_project
 from turncheck.run.inputs import touched_lines

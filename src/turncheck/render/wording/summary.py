@@ -197,7 +197,7 @@ def _all_misunderstood(report: Report, compared: Comparison | None) -> str:
 
 def _newly_misunderstood(tally: Tally, cases: Sequence[CaseChange], compared: Comparison) -> str:
     """The misunderstood tests of one kind: how many are new, whether that may be noise, and how many are old."""
-    new, added = number_of(cases), number_of(case for case in cases if case.base_location is None)
+    new, added = number_of(cases), number_of([case for case in cases if case.base_location is None])
     better = number_of(_only_misunderstood_now(dict(failed_tests.tests_of(compared))[tally.evaluation]))
     old = len(tally.misunderstood) - new - better
     if not new:
@@ -281,7 +281,7 @@ def changes(report: Report, compared: Comparison, failing: Sequence[JudgedGate])
         parts.append(f"the intents are really {f1.judgement}")
     parts += _sentences_that_changed_sides(compared)
     better = [case for _, cases in failed_tests.tests_of(compared) for case in cases.better]
-    if not failing and (repaired := number_of(case for case in better if case.passed)):
+    if not failing and (repaired := number_of([case for case in better if case.passed])):
         parts.append(f"{count(repaired, 'test')} newly right")
     if edited := edited_tests(compared):
         copies = sum(bool(case.copy_of) for _, cases in failed_tests.tests_of(compared) for case in cases.edited)
@@ -340,7 +340,7 @@ def edited_tests(comparison: Comparison) -> int:
 
 def _edited(cases: ChangedCases) -> int:
     """How many tests have different content than before."""
-    return number_of(case for case in cases.edited if "edited" in case.edits)
+    return number_of([case for case in cases.edited if "edited" in case.edits])
 
 
 _MANY_ANNOTATIONS: Final = 3

@@ -1,0 +1,1 @@
+"""What something new begins with, for `tools/new.py`."""
