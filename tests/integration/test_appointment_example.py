@@ -55,6 +55,7 @@ def test_a_renamed_response_is_one_error_with_all_its_places(assistant: Path, go
 def test_a_test_that_is_gone_and_a_condition_that_was_turned(assistant: Path, golden: Golden) -> None:
     change(assistant, "tests/e2e_test_cases.yml", "  - test_case: when it is open", "  - test_case: when it opens")
     change(assistant, "tests/e2e_test_cases.yml", "are you open on Saturdays?", "are you open on Mondays?")
+    change(assistant, "tests/e2e_test_cases.yml", "- utter: utter_opening_hours", "- utter: utter_sorry")
     change(assistant, "data/flows.yml", "if: slots.day_is_free", "if: not slots.day_is_free")
     code, verdict = run(assistant, "--base", "HEAD")
     comparison = json.loads((assistant.parent / "results" / "comparison.json").read_text("utf-8"))
@@ -110,3 +111,20 @@ def test_stubs_are_held_against_the_domain(
     report = json.loads((assistant.parent / "results" / "report.json").read_text("utf-8"))
     found = [one["names"][0]["name"] for one in report["validation"]["findings"]]
     assert found == ([] if wrong is None else [wrong])
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new"),
+    [
+        ("tests/e2e_test_cases.yml", 'phone_number: "017012345"', 'phone_number: "1"'),
+        ("tests/e2e_test_cases.yml", "channel: web", "channel: phone"),
+        ("tests/e2e_test_cases.yml", "text_matches: Thank you", "text_matches: .*"),
+        ("dialogue_understanding_tests/booking.yml", "SetSlot(service, haircut)", "SetSlot(service, shave)"),
+    ],
+    ids=["fixture", "metadata", "pattern", "command"],
+)
+def test_a_test_that_says_less_is_edited_where_nothing_runs_it(assistant: Path, file: str, old: str, new: str) -> None:
+    change(assistant, file, old, new)
+    run(assistant, "--base", "HEAD")
+    comparison = json.loads((assistant.parent / "results" / "comparison.json").read_text("utf-8"))
+    assert {one["location"]["path"] for one in comparison["consistency"]["edited"]} == {file}

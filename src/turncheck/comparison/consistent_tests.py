@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec import UNSET, UnsetType
 
-from turncheck.comparison.model import ConsistencyChange
+from turncheck.comparison.matching import other_files_of
+from turncheck.comparison.model import ConsistencyChange, EditedTest
 from turncheck.messages.finding import Finding, Name
 from turncheck.messages.phrasing import count
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from turncheck.report.consistency import CheckedTest, Consistency, FlowCondition
     from turncheck.report.model import Report
@@ -35,25 +36,49 @@ def consistency_beside(head: Report, base: Report) -> ConsistencyChange | UnsetT
         return UNSET
     wrong = {(test.name, test.lacks) for test in before.inconsistent}
     newly = [test for test in now.inconsistent if (test.name, test.lacks) not in wrong] if now is not None else []
-    gone = tuple(old for old, new in _pairs(before.tests, now.tests if now is not None else ()) if new is None)
-    return ConsistencyChange(gone=gone, newly=tuple(newly))
+    pairs, gone = _paired(before.tests, now.tests if now is not None else ())
+    ran = {(case.location.path, case.name) for case in head.e2e.cases} if head.e2e is not None else set()
+    edited = (edit for old, new in pairs if (new.location.path, new.name) not in ran and (edit := _edit(old, new)))
+    return ConsistencyChange(gone=gone, newly=tuple(newly), edited=tuple(edited))
 
 
-def _pairs(
+_SAME: Final[tuple[Callable[[CheckedTest], object], ...]] = (
+    lambda test: (test.location.path, test.name, test.content),
+    lambda test: (test.name, test.content),
+    lambda test: (test.location.path, test.name),
+    lambda test: test.name,
+    lambda test: test.content,
+    lambda test: test.expects,
+)
+"""By what a test is the same one as on the base, at last by what it expects, if it expects anything."""
+
+
+def _paired(
     before: Sequence[CheckedTest], now: Sequence[CheckedTest]
-) -> Iterator[tuple[CheckedTest, CheckedTest | None]]:
-    """Yield the tests of the base with those of this side: by name, by content; new ones by what they expect."""
-    names, contents = {test.name: test for test in now}, {test.content: test for test in now}
-    of_base = {test.name for test in before}
-    new: dict[tuple[str, ...], list[CheckedTest]] = {}
-    for test in now:
-        if test.name not in of_base and test.expects:
-            new.setdefault(test.expects, []).append(test)
-    for test in before:
-        found = names.get(test.name) or contents.get(test.content)
-        if found is None and (others := new.get(test.expects)):
-            found = others.pop(0)
-        yield test, found
+) -> tuple[list[tuple[CheckedTest, CheckedTest]], tuple[CheckedTest, ...]]:
+    """Return each test of the base with what it is now, which stands for no other one; and those that are gone."""
+    pairs, left, new = [], list(before), list(now)
+    for key in _SAME:
+        there: dict[object, list[CheckedTest]] = {}
+        for test in new:
+            there.setdefault(key(test), []).append(test)
+        gone = []
+        for test in left:
+            same = there.get(key(test)) if key(test) else None
+            if same:
+                pairs.append((test, same.pop(0)))
+            else:
+                gone.append(test)
+        left, new = gone, [test for tests in there.values() for test in tests]
+    return pairs, tuple(left)
+
+
+def _edit(old: CheckedTest, new: CheckedTest) -> EditedTest | None:
+    both_known = UNSET not in {old.resolved, new.resolved}
+    if old.content == new.content and (not both_known or old.resolved == new.resolved):
+        return None
+    files = other_files_of(old.shared or {}, new.shared or {}, same_own=old.own == new.own) if both_known else ()
+    return EditedTest(name=new.name, location=new.location, edited_in=files)
 
 
 def findings_beside(base: Report, head: Report) -> Iterator[Finding]:
@@ -102,9 +127,9 @@ def _of_rejection(one: FlowCondition) -> tuple[tuple[str, ...], ...]:
 
 def _weakened_tests(before: Consistency, now: Consistency) -> Iterator[Finding]:
     """Tests that lost expectations, with no other ones of their kind in their place."""
-    for old, new in _pairs(before.tests, now.tests):
-        lost = Counter(old.expects) - Counter(new.expects) if new is not None else Counter()
-        if new is None or not lost:
+    for old, new in _paired(before.tests, now.tests)[0]:
+        lost = Counter(old.expects) - Counter(new.expects)
+        if not lost:
             continue
         kinds, wanted = (Counter(map(_kind, test.expects)) for test in (new, old))
         fewer = [one for one in lost if kinds[_kind(one)] < wanted[_kind(one)]]

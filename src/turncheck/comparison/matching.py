@@ -25,7 +25,7 @@ from turncheck.report.evaluations import EVALUATIONS, Evaluation
 from turncheck.report.model import BatchCase, CaseResult, Nlu, Report, StoryResult
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterable, Sequence
+    from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 
     from turncheck.comparison.hidden import Hidden
     from turncheck.messages.finding import Location
@@ -331,9 +331,19 @@ def _edited_in(pair: Pair) -> tuple[str, ...]:
     """The files in which a test was edited that are not its own."""
     if "edited" not in pair.edits or not pair.base.resolved or not pair.head.resolved:
         return ()
-    base, head = pair.base.shared, pair.head.shared
+    return other_files_of(pair.base.shared, pair.head.shared, same_own=pair.base.own == pair.head.own)
+
+
+def other_files_of(base: Mapping[str, str], head: Mapping[str, str], *, same_own: bool) -> tuple[str, ...]:
+    """Return the files that edited a test, of those that add something to it beside its own.
+
+    Args:
+        base: digests of what each file adds on the base.
+        head: digests of what each file adds now.
+        same_own: whether its own file adds the same.
+    """
     differ = [path for path in base if path in head and base[path] != head[path]]
-    if not differ and pair.base.own == pair.head.own:  # then another file begins to count, or does not count any more
+    if not differ and same_own:  # then another file begins to count, or does not count any more
         differ = [path for path in head if path not in base] or [path for path in base if path not in head]
     return tuple(differ)
 

@@ -239,6 +239,17 @@ class BaseTests(Part, frozen=True, kw_only=True):
     """Utterances of batch suites."""
 
 
+class EditedTest(Part, frozen=True, kw_only=True):
+    """A test that a change edits."""
+
+    name: str
+    """Its name."""
+    location: Location
+    """Where it begins."""
+    edited_in: tuple[str, ...] = ()
+    """The files in which it was edited that are not its own."""
+
+
 class ConsistencyChange(Part, frozen=True, kw_only=True):
     """What a change did to tests that are only checked against the files of the project."""
 
@@ -246,6 +257,8 @@ class ConsistencyChange(Part, frozen=True, kw_only=True):
     """Tests that only the base has; not those that were renamed, or of which a new one expects the same."""
     newly: tuple[InconsistentTest, ...] = ()
     """Tests that can never pass, and that the base does not have so."""
+    edited: tuple[EditedTest, ...] = ()
+    """Tests whose content differs, and which no engine ran here."""
 
 
 class Comparison(Part, frozen=True, kw_only=True):

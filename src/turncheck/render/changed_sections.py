@@ -287,6 +287,9 @@ def _improvements(lists: Lists, report: Report, compared: Comparison) -> Iterabl
         with_number = f"{title} ({number_of_tests(cases)})"
         section = lists.listed(name, with_number, cases, lambda case: entries.edited(*case), unfolded=0)
         yield _weighted(section, cases)
+    checked = () if isinstance(compared.consistency, msgspec.UnsetType) else compared.consistency.edited
+    title = f"Edited ({len(checked)})"
+    yield lists.listed("edited_unrun", title, checked, entries.edited_unrun, unfolded=0)
     gone = [finding for finding in compared.gone_findings if finding.location.line]
     yield lists.listed("gone", f"No longer in the data ({len(gone)})", gone, entries.finding_gone, unfolded=0)
     elsewhere = [finding for finding in compared.gone_findings if not finding.location.line]

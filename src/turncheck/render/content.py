@@ -143,7 +143,7 @@ DEGRADATION: Final = (
     "skipped", "remarks", "findings", "unknown_found", "labels", "relabelled", "wrong", "removed", "components",
     "fallback", "stripped", "cut", "gone_tests", "collisions", "dropped", "mostly_wrong", "misunderstood",
     "misunderstood_cases", "failing_if_repaired", "unknown_failing", "losing", "failing", "errors", "gates", "worse",
-    "unseen", "deleted", "metrics", "edited", "quarantined", "settings", "asked", "suppressions",
+    "unseen", "deleted", "metrics", "edited", "edited_unrun", "quarantined", "settings", "asked", "suppressions",
 )  # fmt: skip
 """The order in which lists give up entries: details, what was wrong already, became right, became wrong, the gates; and
 last how the change alters what it is judged by."""
@@ -157,7 +157,8 @@ _OLD: Final = {
 }
 """Lists of what the base has too, and what they count."""
 ORDER: Final = (
-    "remarks", "edited", "quarantined", "errors", "cut", "stripped", "relabelled", "fallback", "components",
+    "remarks", "edited", "edited_unrun", "quarantined", "errors", "cut", "stripped", "relabelled", "fallback",
+    "components",
     "mostly_wrong", "collisions", "dropped", "failing", "losing", "unknown_failing", "failing_if_repaired",
     "misunderstood",
     "misunderstood_cases", "gone_tests", "wrong", "labels", "removed", "findings", "unknown_found", "uncovered",
@@ -166,7 +167,9 @@ ORDER: Final = (
     "suites", "commands", "intents", "confusions", "covered", "gates", "skipped", "substituted", "method",
 )  # fmt: skip
 """How a document shows the sections that are below its figures."""
-_WHOLE: Final = frozenset({"suppressions", "settings", "asked", "edited", "quarantined", "metrics", "gates"})
+_WHOLE: Final = frozenset(
+    {"suppressions", "settings", "asked", "edited", "edited_unrun", "quarantined", "metrics", "gates"}
+)
 """What alters the judgement, and the judgement: these lists end only where the document is full."""
 _NO_NEWS: Final = frozenset(
     {"confusions", "intents", "covered", "suites", "commands", "skipped", "substituted", "method"}

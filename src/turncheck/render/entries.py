@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from collections.abc import Set as AbstractSet
 
-    from turncheck.comparison.model import ChangedItem, Renamed
+    from turncheck.comparison.model import ChangedItem, EditedTest, Renamed
     from turncheck.render.grouping import Test
     from turncheck.render.wording.verdict import FailedBy, GateResult
     from turncheck.report.model import MutantResult, SentenceUnderNoise, Skipped, Substitution
@@ -259,7 +259,13 @@ def edited(kind: str, case: changes.CaseChange) -> Entry:
     return Entry(spans, at(case.location), case=key, trace=case.trace or "")
 
 
-def _elsewhere(case: changes.CaseChange) -> Line:
+def edited_unrun(test: EditedTest) -> Entry:
+    """A test that was edited, and that no engine ran."""
+    spans = line("test case ", Code(test.name), " (edited", _elsewhere(test), ")")
+    return Entry(spans, at(test.location))
+
+
+def _elsewhere(case: changes.CaseChange | EditedTest) -> Line:
     """In which other files a test was edited."""
     shown = listed(line(Code(path)) for path in case.edited_in[:_MOST_SHOWN])
     more = len(case.edited_in) - _MOST_SHOWN

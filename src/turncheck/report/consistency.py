@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from msgspec import UNSET, UnsetType
+
 from turncheck.messages.finding import Location
 from turncheck.report.part import Count, Part
 
@@ -30,6 +32,12 @@ class CheckedTest(Part, frozen=True, kw_only=True):
     """A digest of its steps, by which it is known under another name."""
     expects: tuple[str, ...] = ()
     """What it expects, by which it is known under another name, with other sentences."""
+    resolved: str | UnsetType = UNSET
+    """A digest of all that it says, sets and expects, in whatever file; reports of earlier versions lack it."""
+    own: str | UnsetType = UNSET
+    """A digest of what its own file adds to that."""
+    shared: dict[str, str] | UnsetType = UNSET
+    """What other files add to that, a digest each, by their paths."""
 
 
 class FlowCondition(Part, frozen=True, kw_only=True):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import pytest
 from golden_texts import Golden
+from msgspec import UnsetType
 from msgspec.structs import replace
 from report_builder import BASE_COMMIT, case, finding, report, with_changes
 
@@ -188,3 +190,44 @@ def test_how_many_tests_cannot_pass_is_said_also_where_the_error_is_named() -> N
 
 def test_other_assistants_have_no_such_gate() -> None:
     assert "consistent-tests" not in outcomes(judged(report(cases=(case("orders"),))))
+
+
+def test_a_test_that_was_edited_is_named_with_the_file_that_did_it(golden: Golden) -> None:
+    large, small = TESTS
+    known = (replace(large, resolved="1", own="1", shared={"conftest.yml": "1"}), small)
+    now = (replace(large, resolved="2", own="1", shared={"conftest.yml": "2"}), replace(small, content="3"))
+    base = base_of(checked(tests=known))
+    compared = compare(checked(tests=now), base)
+
+    assert not isinstance(compared.consistency, UnsetType)
+    assert [(one.name, one.edited_in) for one in compared.consistency.edited] == [
+        ("a large one", ("conftest.yml",)),
+        ("a small one", ()),
+    ]
+    golden(judged(checked(tests=now), base).summary)
+
+
+@pytest.mark.parametrize(
+    "now",
+    [
+        (TESTS[0],),
+        (replace(TESTS[0], content="2"),),
+        (replace(TESTS[0], location=Location("tests/more.yml", 2)), TESTS[1]),
+    ],
+    ids=["a twin", "under another's name", "a twin moved"],
+)
+def test_each_test_stands_for_one_of_the_base(now: tuple[CheckedTest, ...]) -> None:
+    twins = (*TESTS, replace(TESTS[0], location=Location("tests/more.yml", 2), content="4"))
+    compared = compare(checked(tests=now), base_of(checked(tests=twins)))
+
+    assert not isinstance(compared.consistency, UnsetType)
+    assert len(compared.consistency.gone) == len(twins) - len(now)
+
+
+def test_what_an_engine_ran_is_not_edited_twice() -> None:
+    ran = case(TESTS[1].name, path="tests/e2e.yml", line=12)
+    head = with_changes(checked(tests=(TESTS[0], replace(TESTS[1], content="3"))), e2e=report(cases=(ran,)).e2e)
+    compared = compare(head, base_of(checked()))
+
+    assert not isinstance(compared.consistency, UnsetType)
+    assert compared.consistency.edited == ()

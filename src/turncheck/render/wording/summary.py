@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from msgspec import UnsetType
+
 from turncheck.comparison import failed_tests
 from turncheck.comparison.changes import CaseChange, ChangedCases, number_of
 from turncheck.comparison.consistent_tests import consistency_of
@@ -334,8 +336,9 @@ def _some_of(number: int, noisy: int, new: int) -> str:
 
 
 def edited_tests(comparison: Comparison) -> int:
-    """How many tests a change edits."""
-    return sum(_edited(cases) for _, cases in failed_tests.tests_of(comparison))
+    """How many tests a change edits, whether they were run or only checked against the files."""
+    checked = () if isinstance(comparison.consistency, UnsetType) else comparison.consistency.edited
+    return sum(_edited(cases) for _, cases in failed_tests.tests_of(comparison)) + len(checked)
 
 
 def _edited(cases: ChangedCases) -> int:

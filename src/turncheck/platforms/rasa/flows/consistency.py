@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING
 
+from turncheck.evaluations.resolved import resolved_case
 from turncheck.platforms.rasa.flows.conditions import Parsed, turned, written
 from turncheck.platforms.rasa.flows.du_commands import read_command
 from turncheck.platforms.rasa.flows.expectations import expectations
@@ -67,12 +68,7 @@ class Checked:
             flows=tuple(self._of_flows()),
             slots=len(domain.slots),
             responses=len(domain.responses),
-            tests=tuple(
-                CheckedTest(
-                    name=case.name, location=case.location, content=_digest(case), expects=tuple(expectations(case))
-                )
-                for case in self._cases
-            ),
+            tests=tuple(map(_checked_test, self._cases)),
             conditions=tuple(self._conditions()),
             inconsistent=tuple(first.values()),
         )
@@ -109,6 +105,19 @@ class Checked:
 def checked(project: Project, cases: Sequence[E2ECase]) -> Checked | None:
     """Return what was checked; ``None`` if the project has no flows."""
     return Checked(FlowFacts(gather(project, tests=ProjectTests(cases=cases)))) if project.flows else None
+
+
+def _checked_test(case: E2ECase) -> CheckedTest:
+    resolved = resolved_case(case, "strict")
+    return CheckedTest(
+        name=case.name,
+        location=case.location,
+        content=_digest(case),
+        expects=tuple(expectations(case)),
+        resolved=resolved.digest,
+        own=resolved.own,
+        shared=resolved.shared,
+    )
 
 
 def _digest(case: E2ECase) -> str:
