@@ -97,9 +97,10 @@ def is_outside(path: str, folder: str, flavour: ModuleType = os.path) -> bool:
 
 
 def program(name: str, path: str, workspace: str, flavour: ModuleType = os.path) -> str | None:
-    """Return the full path of the first program of this name on the path; none in the workspace."""
+    """Return the full path of the first program of this name on the path; none in the workspace, and no link into it."""
     folders = (folder for folder in path.split(flavour.pathsep) if is_outside(folder, workspace, flavour))
-    return next((found for folder in folders if os.access(found := flavour.join(folder, name), os.X_OK)), None)
+    there = (found for folder in folders if os.access(found := flavour.join(folder, name), os.X_OK))
+    return next((found for found in there if is_outside(found, workspace, flavour)), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +130,7 @@ class Installation:
         if is_outside(tools, self.workspace):
             with suppress(OSError):
                 (folder := Path(tools, "turncheck")).mkdir(exist_ok=True)
-                if os.access(folder, os.W_OK):
+                if os.access(folder, os.W_OK) and is_outside(str(folder), self.workspace):
                     return folder
         return self.folder
 

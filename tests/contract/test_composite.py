@@ -345,6 +345,20 @@ def test_a_link_out_of_the_workspace_and_one_into_it_count_as_where_they_lead(tm
     assert not start.is_outside(str(other), str(workspace))
 
 
+def test_a_link_to_a_file_of_the_workspace_is_no_program_and_one_to_its_folder_keeps_nothing(tmp_path: Path) -> None:
+    workspace, programs, tools = (tmp_path / name for name in ("workspace", "programs", "tools"))
+    for folder in (workspace, programs, tools):
+        folder.mkdir()
+    (workspace / "uv").write_text("#!/bin/sh\n")
+    (workspace / "uv").chmod(0o755)
+    (programs / "uv").symlink_to(workspace / "uv")
+    (tools / "turncheck").symlink_to(workspace)
+    variables = {"RUNNER_TOOL_CACHE": str(tools)}
+
+    assert start.program("uv", str(programs), str(workspace)) is None
+    assert start.Installation(tmp_path, str(workspace), variables).kept() == tmp_path
+
+
 def test_a_program_is_looked_for_by_the_rules_of_windows(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "access", lambda path, _: path.endswith("uv.exe"))
     path = ";".join((r"D:\a\bots\bots\bin", ".", "", r"C:\tools;C:\more"))
