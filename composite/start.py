@@ -97,7 +97,7 @@ def is_outside(path: str, folder: str, flavour: ModuleType = os.path) -> bool:
 
 
 def program(name: str, path: str, workspace: str, flavour: ModuleType = os.path) -> str | None:
-    """Return the full path of the first program of this name on the path; none in the workspace, and no link into it."""
+    """Return the path of the first program of this name on the path; nothing in the workspace, and no link into it."""
     folders = (folder for folder in path.split(flavour.pathsep) if is_outside(folder, workspace, flavour))
     there = (found for folder in folders if os.access(found := flavour.join(folder, name), os.X_OK))
     return next((found for found in there if is_outside(found, workspace, flavour)), None)
