@@ -132,6 +132,12 @@ def test_a_test_that_expects_less_is_a_warning() -> None:
     other = replace(TESTS[1], content="edited", expects=("utter: utter_tiny", "slot_was_set: size = tiny"))
     assert new_codes(replace(CHECKED, tests=(TESTS[0], less))) == [("flow-test-weakened", TESTS[1].location)]
     assert new_codes(replace(CHECKED, tests=(TESTS[0], other))) == []
+    namesake = replace(TESTS[1], content="3", expects=("utter: utter_other",), location=Location("tests/other.yml", 2))
+    both = replace(CHECKED, tests=(*TESTS, namesake))
+    assert new_codes(both, both) == []
+    assert new_codes(replace(CHECKED, tests=(*TESTS[:1], less, namesake)), both) == [
+        ("flow-test-weakened", less.location)
+    ]
 
 
 def test_a_rejection_that_was_removed_is_a_warning() -> None:
