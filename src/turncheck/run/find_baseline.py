@@ -25,24 +25,24 @@ from turncheck.comparison.changed_settings import plugins_in_words, rules_change
 from turncheck.comparison.changes import SettingChange
 from turncheck.comparison.model import Baseline, Missing, Present, Unreachable, Unreadable
 from turncheck.evaluations.kinds import BY_DEFAULT
-from turncheck.gates.rules import read_rules
 from turncheck.messages.errors import INTERRUPTED, MachineError, NoAssistantError, UserError
 from turncheck.messages.finding import shown_path
 from turncheck.messages.phrasing import first_line
-from turncheck.process.regular_file import file_and_case, is_there
+from turncheck.process.regular_file import is_there
 from turncheck.process.screen import Console
 from turncheck.report.evaluations import EVALUATIONS, Evaluation
 from turncheck.report.model import Report, Skipped, Source
 from turncheck.run.assistant import asked_at_base, is_same_bot
 from turncheck.run.base_assistant import BaseAssistant, settings_file_of
 from turncheck.run.base_projects import BaseTree, paired
+from turncheck.run.base_settings import inputs_of_base, projects_of_base, settings_of_base, with_given
 from turncheck.run.evaluated_project import report_of_project
 from turncheck.run.inputs import AtCommit, Inputs, differing_files, with_size_of_change
 from turncheck.run.named_baseline import read_baseline
 from turncheck.run.report_of import report_of
 from turncheck.settings.engines import ENGINES
-from turncheck.settings.gates import GATES, gate_settings, named_projects
-from turncheck.settings.sources import FILE_NAME, combine
+from turncheck.settings.gates import gate_settings
+from turncheck.settings.sources import FILE_NAME
 from turncheck.web.addresses import Network
 
 if TYPE_CHECKING:
@@ -60,9 +60,6 @@ _Found = TypeVar("_Found")
 
 SEARCHED = frozenset({"auto", "artifact", "git"})
 _EARLIER = "what earlier runs measured"
-_PATHS = ("config", "domain", "data", "nlu", "stories", "e2e", "batch")
-_TESTS: dict[str, Evaluation] = {"nlu": "nlu", "stories": "core", "e2e": "e2e", "batch": "batch"}
-"""Settings that name tests, and the evaluation that needs them."""
 
 
 class BaselineSearch(Struct):
@@ -189,7 +186,7 @@ class BaselineSearch(Struct):
             found = with_size_of_change(found, self.inputs.settings, there.tree.tree)
         return replace(
             found,
-            report=self._as_given(found.report, report),
+            report=with_given(found.report, report, self.given),
             warnings=(*self._warnings, *self._troubles),
             settings_changed=tuple(changes),
             agreed=self._is_on_its_own_branch(base),
@@ -471,76 +468,15 @@ class BaselineSearch(Struct):
         if measured.stopped == INTERRUPTED:
             raise KeyboardInterrupt
         # The folder's name is ours, not the project's; and the base is judged by its own settings.
-        judged_by = msgspec.structs.replace(gate_settings(own), projects=self._projects_there(there))
+        judged_by = msgspec.structs.replace(gate_settings(own), projects=projects_of_base(there, self.inputs.chooser))
         project = msgspec.structs.replace(report.project, root=there.root) if there.is_moved else report.project
         return msgspec.structs.replace(measured, project=project, settings=judged_by)
 
     def _settings_there(self, there: BaseAssistant) -> Settings:
-        """The base's settings: if a pull request changes what judges it, the comparison says so.
-
-        Gates that the base's file does not say are those of this run, since a mistake in it may be what a change fixes.
-        """
-        given = {name: value for name, value in self._in(there.tree, self.given).items() if name != "project"}
-        own = combine(given, there.file.values)
-        try:
-            if not there.is_broken:
-                read_rules(gate_settings(own))
-                return dataclasses.replace(own, project=str(there.project.folder))
-        except UserError:
-            own = combine(given, {name: value for name, value in there.file.values.items() if name in _PATHS})
-        gates = {name: getattr(self.inputs.settings, name) for name in GATES}
-        return dataclasses.replace(own, **gates, project=str(there.project.folder))
-
-    def _projects_there(self, there: BaseAssistant) -> tuple[str, ...] | None:
-        """The assistants that the base's file names where that of this run may name some."""
-        folder = there.tree.folder_of(str(self.inputs.chooser)) if self.inputs.chooser is not None else None
-        if folder is None:
-            return None
-        try:
-            return named_projects(folder)
-        except UserError:  # a mistake that this change fixes, say
-            return None
+        return settings_of_base(there, self.given, self.inputs.settings)
 
     def _inputs_for(self, there: BaseAssistant, own: Settings, source: Source) -> Inputs:
-        """What the base measures: its own settings and tests.
-
-        Files that a flag or an input names and the base lacks are not missed there.
-        """
-        kept: dict[str, Any] = {}
-        left_out = set()
-        for name in set(_PATHS) & set(self.given):
-            kept[name] = _existing(getattr(own, name))
-            if name in _TESTS and getattr(own, name) and not kept[name]:
-                left_out.add(_TESTS[name])
-        if left_out:
-            asked = own.evaluations or BY_DEFAULT
-            kept["evaluations"] = tuple(name for name in asked if name not in left_out)
-        if isinstance(own.vectors, str) and (vectors := Path(there.tree.moved(own.vectors))).exists():
-            kept["vectors"] = str(vectors)
-        if own.strength == "changed":
-            kept["strength"] = "off"  # the mutants of a change only exist on this side
-        return dataclasses.replace(
-            self.inputs,
-            settings=dataclasses.replace(own, **kept),
-            source=source,
-            ignored=there.file.ignored,
-            rules={},
-            settings_file=there.file.path,
-            settings_folder=there.project.settings,
-        )
-
-    def _as_given(self, base: Report, head: Report) -> Report:
-        """The base's report with the settings from flags or inputs, which no file of this change can have altered.
-
-        A workflow may set other gates on a push than on a pull request.
-        """
-        fields = head.settings.__struct_fields__
-        given = {name: getattr(head.settings, name) for name in self.given if name in fields}
-        return msgspec.structs.replace(base, settings=msgspec.structs.replace(base.settings, **given))
-
-    def _in(self, tree: BaseTree, settings: Mapping[str, Any]) -> dict[str, Any]:
-        """Settings whose paths are in the base's files."""
-        return {name: tree.moved(value) if name in _PATHS else value for name, value in settings.items()}
+        return inputs_of_base(self.inputs, self.given, there, own, source)
 
     # --- what could not be had ---------------------------------------------------------------------------------------
 
@@ -602,9 +538,3 @@ def _left_by_a_run(reports: EarlierReports, base: Base) -> PreviousReport | None
     if base.commit is not None:
         return reports.of_commit(base.branch, base.commit)
     return reports.of_earlier_run(base.branch, base.tip) if base.tip is not None else None
-
-
-def _existing(value: Any) -> Any:
-    if value is None or isinstance(value, str):
-        return value if value is not None and file_and_case(value)[0].exists() else None
-    return tuple(path for path in value if file_and_case(path)[0].exists())

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Final
 from turncheck.messages.finding import Finding, Location, Name
 from turncheck.project import model
 from turncheck.validation.checks import own_check
-from turncheck.validation.conflicts import steps_of
 from turncheck.validation.findings import found
 from turncheck.validation.learnable import learnable
+from turncheck.validation.repeated_stories import steps_of
 from turncheck.validation.similarity import plain_words
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from turncheck.project import model
 from turncheck.project.folder import TOO_LARGE
 from turncheck.registry import blamed_on_plugin
 from turncheck.validation import configuration as config
-from turncheck.validation import conflicts, examples, loading, memorised_tests, references, similarity
+from turncheck.validation import conflicts, examples, loading, memorised_tests, references, repeated_stories, similarity
 from turncheck.validation.annotation_slips import check_annotation_slips
 from turncheck.validation.catalogue import CHECKS, reliable_findings
 from turncheck.validation.checks import FAILS, Fails, Fault, declared
@@ -296,8 +296,8 @@ OWN_STAGES: Final = (
             config.check_token_patterns,
             conflicts.check_number_of_dialogues,
             conflicts.check_joined_dialogues,
-            conflicts.check_repeated_stories,
-            conflicts.check_reachability,
+            repeated_stories.check_repeated_stories,
+            repeated_stories.check_reachability,
             conflicts.check_rules,
         ),
     ),

@@ -28,6 +28,7 @@ from turncheck.render.links import Links
 from turncheck.render.wording.failing_clauses import short_reason
 from turncheck.render.wording.reasons.reason import reason_of
 from turncheck.report.model import GateSettings, ProjectInfo, Report, Source
+from turncheck.run.base_settings import with_given
 from turncheck.run.find_baseline import BaselineSearch
 from turncheck.run.inputs import Inputs
 from turncheck.run.run import run_and_conclude
@@ -424,10 +425,8 @@ def test_what_a_workflow_asks_for_on_this_event_is_no_change_of_the_rules(reposi
     assert isinstance(found, Present)
     left = with_changes(found.report, settings=GateSettings(fail_on=("errors", "test-failures"), strict=True))
     head = report(settings=GateSettings(fail_on=("errors", "new-failures")))
-    chosen = replace(Settings(), project="bot", fail_on=("errors", "new-failures"))
-    inputs = Inputs(settings=chosen, source=Source())
-    searching = BaselineSearch(inputs, {"fail_on": chosen.fail_on}, None, None, Host())
-    assert searching._as_given(left, head).settings == GateSettings(fail_on=("errors", "new-failures"), strict=True)
+    given = {"fail_on": ("errors", "new-failures")}
+    assert with_given(left, head, given).settings == GateSettings(fail_on=("errors", "new-failures"), strict=True)
 
 
 # --- a bot that only a run of the base can measure --------------------------------------------------------------------
