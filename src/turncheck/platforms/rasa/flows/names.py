@@ -155,7 +155,7 @@ def questions(facts: FlowFacts) -> Iterator[Finding]:
             continue
         if step.utter is not None or step.collect_action is not None or name.name not in facts.slots:
             continue  # what is missing there is reported as that
-        if (slot := facts.slot(name.name)) is not None and slot.initial_value is not None:
+        if (known := facts.slot(name.name)) is not None and known.initial_value is not None:
             continue  # as documented for information that is only asked for in passing
         response, action = f"utter_ask_{name.name}", f"action_ask_{name.name}"
         if response not in facts.facts.responses and not {response, action} & set(domain.actions):
