@@ -128,12 +128,14 @@ def conclude(
     flavour: JunitFlavour = "common",
     formats: Collection[str] = (),
     gates: GateSettings | None = None,
+    comparison: Comparison | None = None,
 ) -> Outcome:
     """Compare and judge: everything that follows from reports alone.
 
-    ``places`` as in :func:`judge`; ``gates``: those that count, if they are not the report's own.
+    ``places`` as in :func:`judge`; ``gates``: those that count, if they are not the report's own;
+    ``comparison``: that of the two, if it is known.
     """
-    comparison = compare(report, baseline)
+    comparison = comparison or compare(report, baseline)
     if gates is not None:
         report = msgspec.structs.replace(report, settings=gates)
     verdict = judge(report, comparison, report.settings, places)

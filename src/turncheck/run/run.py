@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING
 
 from msgspec import structs
 
 from turncheck.comparison.compare import compare
-from turncheck.comparison.model import Baseline, Missing, Present
+from turncheck.comparison.model import Baseline, Comparison, Missing, Present
 from turncheck.comparison.quarantine import with_passes_of_base
 from turncheck.conclude import Outcome, conclude
 from turncheck.messages.errors import INTERRUPTED
@@ -65,10 +66,11 @@ def run_and_conclude(
     Raises:
         UserError: the run could not be done at all.
     """
-    search = _Search(find_baseline, screen)
+    search = _Search(partial(_find_sized, inputs, find_baseline), screen)
     evaluated = evaluate_project(inputs, screen, precomputed, find_base=search.report)
     report = evaluated.report
     baseline = search.found or Missing("not searched completely, since the run was interrupted")
+    compared: tuple[Report, Comparison] | None = None
     if report.stopped != INTERRUPTED:
         try:
             baseline = search.baseline(report)
@@ -78,13 +80,26 @@ def run_and_conclude(
                 if evaluated.run is not None and report.stopped is None:
                     from turncheck.run.causes import with_causes  # only against a base
 
-                    report = with_causes(report, baseline.report, compare(report, baseline), evaluated.run)
+                    compared = report, compare(report, baseline)
+                    report = with_causes(report, baseline.report, compared[1], evaluated.run)
                 report = masked(report, values_in(evaluated.project))  # what was added, such as causes
         except KeyboardInterrupt:
             report = structs.replace(report, stopped=INTERRUPTED)
-    if isinstance(baseline, Present) and baseline.changed_lines is None and inputs.sized is not None:
-        baseline = inputs.sized(baseline)
     settings = inputs.settings
     return conclude(
-        report, baseline, links, inputs.rules, flavour=settings.junit_flavour, formats=settings.output_format
+        report,
+        baseline,
+        links,
+        inputs.rules,
+        flavour=settings.junit_flavour,
+        formats=settings.output_format,
+        comparison=compared[1] if compared is not None and compared[0] is report else None,
     )
+
+
+def _find_sized(inputs: Inputs, find: FindBaseline, report: Report) -> Baseline:
+    """Find the baseline, with the number of changed lines if the host knows it."""
+    found = find(report)
+    if isinstance(found, Present) and found.changed_lines is None and inputs.sized is not None:
+        return inputs.sized(found)
+    return found

@@ -200,15 +200,16 @@ class KeptAnswers(Struct, frozen=True):
     def keep(self, unit: str, answer: Any) -> None:
         """Keep an answer if reading it back gives an equal one."""
         self.others.keep(unit, answer)
+        self.cache.put_made(self._key(unit), unit.partition(":")[0], lambda: self._written(answer))
+
+    def _written(self, answer: Any) -> bytes | None:
         try:
             text = write_answer(answer)
             if read_answer(text) != answer:
-                return
+                return None
         except (UnwritableError, UnreadableError):
-            return
-        self.cache.put(
-            self._key(unit), unit.partition(":")[0], gzip.compress(text.encode(), self.cache.compression, mtime=0)
-        )
+            return None
+        return gzip.compress(text.encode(), self.cache.compression, mtime=0)
 
     def _answers(self, run: FoldRun, unit: str) -> bool:
         return unit == fold_unit(run.fold) and [parse.text for parse in run.parses] == [*self.texts.get(run.fold, ())]
