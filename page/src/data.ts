@@ -97,6 +97,7 @@ export interface Conversation {
   runs: boolean[];
   repeated: "" | "flaky" | "regressed" | "worse";
   turns: Turn[];
+  of_failed_run: boolean;
   events: string[];
   remarks: string[];
 }

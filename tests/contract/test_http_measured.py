@@ -296,6 +296,30 @@ def test_a_failure_links_to_its_trace(tmp_path: Path, monkeypatch: pytest.Monkey
     assert f"(https://traces.example/a?b=%28c%29&id={trace})" in Path("results/comment.md").read_text()
 
 
+def test_a_case_that_failed_once_shows_and_links_that_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    asked: list[str] = []
+
+    def fails_once(call: Call) -> Reply:
+        is_first = call.body["message"] == "bad" and "bad" not in asked
+        asked.append(call.body["message"])
+        return Reply({"messages": [{"text": "no"}]}) if is_first else echo(call)
+
+    with serving(FakeBot()) as fake:
+        whole_run(tmp_path, fake, "--out", "base")
+    with serving(FakeBot(fails_once)) as fake:
+        whole_run(tmp_path, fake, "--baseline", "base", "--trace-url", "https://traces.example/{trace}")
+
+    report = json.loads(Path("results/report.json").read_text())
+    bad = next(case for case in report["e2e"]["cases"] if case["name"] == "bad")
+    trace = bad["failed_run"]["messages"][0]["measured"]["trace"]
+    assert (bad["outcome"], bad["repeats"]["outcome"]) == ("passed", "flaky")
+    assert [step["actual"] for step in bad["failed_run"]["steps"]] == ["no"]
+    assert bad["messages"][0]["measured"]["trace"] != trace
+    assert f'name="trace" value="{trace}"' in Path("results/junit.xml").read_text()
+    assert f"(https://traces.example/{trace})" in Path("results/comment.md").read_text()
+
+
 @pytest.mark.parametrize(
     "url",
     [

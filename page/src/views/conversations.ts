@@ -135,6 +135,7 @@ function transcript(context: Context, one: Conversation): HTMLElement {
     one.base && one.base.runs.length > 0 && strip([one.base.runs.filter(Boolean).length, one.base.runs.length], one.base.runs.slice(-MOST_RUNS), " on the base"),
     one.reason && h("p", {}, said(one.reason)),
     one.remarks.length > 0 && h("ul", { class: "entries" }, ...one.remarks.map((remark) => h("li", {}, said(remark)))),
+    one.of_failed_run && h("p", { class: "side-title" }, "the first run that failed"),
     one.turns.length > 0 ? beside(turns(context, one, one.turns), baseTurns(context, one)) : h("p", { class: "note" }, "The transcript did not fit into this file; report.json has it."),
     one.events.length > 0 && h("details", { class: "events" }, h("summary", {}, one.kind === "case" ? "How its actions were run" : "Slots and forms on the way"), h("ul", { class: "entries" }, ...one.events.map((event) => h("li", {}, code(event))))),
   );

@@ -130,8 +130,11 @@ class Case(Struct, frozen=True):
 
     @property
     def trace_id(self) -> str:
-        """The trace of the message at which an end-to-end case failed; "" if none was sent with it, or it passed."""
-        return "" if self.passed or not isinstance(self.result, model.CaseResult) else self.result.trace_id
+        """The trace of the message at which a run of an end-to-end case failed; "" if none was sent with it, or did."""
+        result = self.result
+        if not isinstance(result, model.CaseResult) or (self.passed and isinstance(result.failed_run, UnsetType)):
+            return ""
+        return result.trace_id
 
     misunderstood: bool = False
     """Whether it did not pass only because of how its sentences were understood."""

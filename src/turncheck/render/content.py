@@ -334,21 +334,24 @@ def _unclear(cases: Sequence[CaseResult]) -> list[Entry]:
     ]
     more = f" and {len(apart) - _MOST_PLACES:,} more" if len(apart) > _MOST_PLACES else ""
     words = line(f"{count(len(apart), 'end-to-end case')} unclear: ", listed(shown, "; "), more)
-    return [Entry(words, sign="caution"), *found]
+    return [Entry(words, sign="caution", trace=apart[0].trace_id if len(apart) == 1 else ""), *found]
 
 
 def _by_reason(cases: Iterable[tuple[str, CaseResult]], what: str, hint: Line = ()) -> list[Entry]:
     """Return how many end-to-end cases share each reason, and where they are, the most frequent reason first."""
-    places: dict[str, list[Location]] = defaultdict(list)
+    alike: dict[str, list[CaseResult]] = defaultdict(list)
     for reason, case in cases:
-        places[reason].append(case.location)
-    by_number = sorted(places.items(), key=lambda one: -len(one[1]))
+        alike[reason].append(case)
+    by_number = sorted(alike.items(), key=lambda one: -len(one[1]))
     found_lines = [
         Entry(
             line(
-                f"{count(len(found), 'end-to-end case')} {what}: ", Prose(reason, 200, names_paths=True), _where(found)
+                f"{count(len(found), 'end-to-end case')} {what}: ",
+                Prose(reason, 200, names_paths=True),
+                _where([case.location for case in found]),
             ),
             sign="caution",
+            trace=found[0].trace_id if len(found) == 1 else "",
         )
         for reason, found in by_number[:_MOST_REASONS]
     ]

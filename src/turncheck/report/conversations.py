@@ -385,6 +385,19 @@ class CaseMessage(Part, frozen=True, kw_only=True):
         )
 
 
+class FailedRun(Part, frozen=True, kw_only=True):
+    """The first run that failed of an end-to-end case that passed nevertheless, since others did."""
+
+    steps: tuple[CaseStep, ...] = ()
+    """The case's expectations, one by one."""
+    messages: tuple[CaseMessage, ...] = ()
+    """What the user said, step by step, and what that was understood as."""
+    opening: TurnTrace | None = None
+    """What the assistant did before the first message."""
+    difference: tuple[str, ...] = ()
+    """Its lines up to the failure: ``+`` expected, ``-`` actual."""
+
+
 class CaseResult(Part, frozen=True, kw_only=True):
     """An end-to-end test case. ``difference`` holds lines that begin with ``+`` expected, ``-`` actual, or a space.
 
@@ -434,6 +447,8 @@ class CaseResult(Part, frozen=True, kw_only=True):
     """Its runs, if the assistant's answers vary."""
     measured: tuple[MeasuredRun, ...] | UnsetType = UNSET
     """What the turns of these runs took, of a bot over HTTP: of those that passed or failed, in their order."""
+    failed_run: FailedRun | UnsetType = UNSET
+    """The first of these runs that failed, if the case counts as passed."""
 
     def __post_init__(self) -> None:
         """Refuse an outcome that those of its runs contradict.
@@ -480,11 +495,17 @@ class CaseResult(Part, frozen=True, kw_only=True):
 
     @property
     def trace_id(self) -> str:
-        """The trace of the message at which it failed, else of its last one; "" if none was sent with it."""
-        traced = [one for one in self.messages if not isinstance(one.measured, UnsetType) and one.measured.trace]
-        failing = self.failing_message
+        """The trace of the message at which a run of it failed, else of its last one; "" if none was sent with it."""
+        run = self.telling_run
+        traced = [one for one in run.messages if not isinstance(one.measured, UnsetType) and one.measured.trace]
+        failing = _failing_message(run)
         shown = failing if failing in traced else traced[-1] if traced else None
         return "" if shown is None or isinstance(shown.measured, UnsetType) else shown.measured.trace
+
+    @property
+    def telling_run(self) -> CaseResult | FailedRun:
+        """The run that a reader wants to see: the first that failed, also of a case that passed nevertheless."""
+        return self if isinstance(self.failed_run, UnsetType) else self.failed_run
 
     @property
     def misunderstood(self) -> tuple[Misunderstanding, ...]:
@@ -496,15 +517,19 @@ class CaseResult(Part, frozen=True, kw_only=True):
     @property
     def failing_message(self) -> CaseMessage | None:
         """What the user said last before the first step that failed."""
-        wrong = next((step for step in self.steps if step.outcome in {"failed", "error"}), None)
-        if wrong is None or wrong.message is None or not 0 <= wrong.message < len(self.messages):
-            return None
-        return self.messages[wrong.message]
+        return _failing_message(self)
 
     @property
     def warning(self) -> str | None:
         """What went wrong in a case that passed nevertheless, such as an action that failed."""
         return self.reason if self.outcome == "passed" else None
+
+
+def _failing_message(run: CaseResult | FailedRun) -> CaseMessage | None:
+    wrong = next((step for step in run.steps if step.outcome in {"failed", "error"}), None)
+    if wrong is None or wrong.message is None or not 0 <= wrong.message < len(run.messages):
+        return None
+    return run.messages[wrong.message]
 
 
 def measured_turns(case: CaseResult) -> tuple[MeasuredTurn, ...]:

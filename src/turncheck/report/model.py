@@ -32,6 +32,7 @@ from turncheck.report.conversations import (
     CaseStep,
     Core,
     EndToEnd,
+    FailedRun,
     Misunderstanding,
     NearSentence,
     Outcome,

@@ -37,6 +37,7 @@ from turncheck.report.model import (
     Attempt,
     CaseMessage,
     ExpectedParse,
+    FailedRun,
     Misunderstanding,
     NearSentence,
     Repeats,
@@ -270,6 +271,17 @@ def test_what_happened_in_a_turn_unfolds_and_leaves_first_of_what_passed(golden:
     assert failed == shown
     assert [turn["details"] for turn in passed["turns"]] == [[], []]
     golden(text_of(page))
+
+
+def test_a_case_that_failed_once_shows_that_run() -> None:
+    failed = case("trip", "a!b")
+    run = FailedRun(steps=failed.steps, messages=failed.messages, difference=failed.difference)
+    flaky = replace(case("trip", "a"), repeats=Repeats(runs="PFPP", outcome="flaky"), failed_run=run)
+
+    alone, shown = (data_of(page_of(report(cases=[one])))["conversations"][0] for one in (failed, flaky))
+
+    assert shown["turns"] == alone["turns"]
+    assert (shown["outcome"], shown["of_failed_run"], alone["of_failed_run"]) == ("passed", True, False)
 
 
 def test_what_a_turn_took_is_among_its_details(golden: Golden) -> None:

@@ -12,10 +12,10 @@ import unicodedata
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from msgspec import Struct
+from msgspec import Struct, UnsetType
 from msgspec.structs import replace
 
-from turncheck.report.model import CaseResult, CaseStep, TurnEvent, TurnTrace
+from turncheck.report.model import CaseMessage, CaseResult, CaseStep, TurnEvent, TurnTrace
 from turncheck.report.part import LARGEST_FIGURE
 
 if TYPE_CHECKING:
@@ -371,12 +371,21 @@ def within_limits(results: Sequence[CaseResult], most: int = _MOST_OF_ALL) -> tu
 
 
 def _traces(result: CaseResult) -> list[TurnTrace]:
-    every = (result.opening, *(message.trace for message in result.messages))
+    every = [result.opening, *(message.trace for message in result.messages)]
+    if not isinstance(failed := result.failed_run, UnsetType):
+        every += [failed.opening, *(message.trace for message in failed.messages)]
     return [trace for trace in every if trace is not None]
 
 
 def _without_traces(result: CaseResult) -> CaseResult:
-    return replace(result, opening=None, messages=tuple(replace(message, trace=None) for message in result.messages))
+    failed = result.failed_run
+    if not isinstance(failed, UnsetType):
+        failed = replace(failed, opening=None, messages=_untraced(failed.messages))
+    return replace(result, opening=None, messages=_untraced(result.messages), failed_run=failed)
+
+
+def _untraced(messages: Iterable[CaseMessage]) -> tuple[CaseMessage, ...]:
+    return tuple(replace(message, trace=None) for message in messages)
 
 
 def _event(event: Mapping[str, Any]) -> TurnEvent:

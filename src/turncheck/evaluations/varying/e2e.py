@@ -6,7 +6,7 @@ import time
 from collections import defaultdict
 from typing import TYPE_CHECKING, Final
 
-from msgspec import UnsetType, structs
+from msgspec import UNSET, UnsetType, structs
 from msgspec.structs import replace
 
 from turncheck.comparison.repeats import typical_rate
@@ -26,7 +26,7 @@ from turncheck.evaluations.varying.attempts import (
 from turncheck.evaluations.varying.rounds import Rounds, raise_if_stopped
 from turncheck.messages.errors import INTERRUPTED, TransientError
 from turncheck.messages.phrasing import first_line
-from turncheck.report.conversations import measured_turns
+from turncheck.report.conversations import FailedRun, measured_turns
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
@@ -294,5 +294,14 @@ def _outcome(case: E2ECase, test: RepeatedTest[CaseOutcome], why_unclear: str, *
         repeats=repeats,
         difference=result.difference,
         measured=test.measured(),
+        failed_run=_failed_run(test) if test.passes else UNSET,
     )
     return CaseOutcome(result, exercised, test.seconds)
+
+
+def _failed_run(test: RepeatedTest[CaseOutcome]) -> FailedRun | UnsetType:
+    """Return the first run that failed, if any did: it says what goes wrong now and then."""
+    failed = next((run.answer.result for run in test.answers if run.sign == "failed"), None)
+    if failed is None:
+        return UNSET
+    return FailedRun(steps=failed.steps, messages=failed.messages, opening=failed.opening, difference=failed.difference)

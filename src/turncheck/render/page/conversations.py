@@ -282,7 +282,8 @@ class _Transcripts(Struct, frozen=True):
             attempts=(sum(runs), len(runs)) if runs else (attempts.passed, attempts.of) if attempts else None,
             runs=runs or (list(attempts.runs) if attempts else []),
             repeated=_repeated(result.repeats),
-            turns=list(self._case_turns(result)),
+            turns=list(self._case_turns(result.telling_run)),
+            of_failed_run=not isinstance(result.failed_run, UnsetType),
             events=[f"{action}: {how}" for action, how in result.actions.items()],
             remarks=[
                 *self._why(case),
@@ -292,7 +293,7 @@ class _Transcripts(Struct, frozen=True):
             ],
         )
 
-    def _case_turns(self, result: model.CaseResult) -> Iterator[Turn]:
+    def _case_turns(self, result: model.CaseResult | model.FailedRun) -> Iterator[Turn]:
         if details := trace_in_words(result.opening):
             yield Turn(who="check", expected="the conversation begins", label="opening", details=details)
         yield from (self._case_step(step) for step in result.steps if step.message is None)

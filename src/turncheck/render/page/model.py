@@ -189,6 +189,8 @@ class Conversation(_Part, frozen=True, kw_only=True):
     repeated: Literal["", "flaky", "regressed", "worse"] = ""
     """What its runs say, if that is more than its outcome."""
     turns: list[Turn] = []
+    of_failed_run: bool = False
+    """Whether these are of the first run that failed, although the case passed."""
     events: list[str] = []
     remarks: list[str] = []
 
