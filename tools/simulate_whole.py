@@ -46,6 +46,8 @@ SITUATIONS = (
     *(Situation("20 % worse", cases, 0.2) for cases in (8, 30, 100)),
     Situation("10 % worse", 30, 0.1),
     *(Situation("one dead case", cases, dead=1) for cases in (8, 30, 100)),
+    *(Situation("one dead case, both 10 % wrong in the others", cases, 0.1, 0.1, dead=1) for cases in (8, 30)),
+    *(Situation("one dead case, 20 % worse in the others", cases, 0.2, dead=1) for cases in (8, 30)),
     *(Situation("equal, never wrong", cases) for cases in (8, 30)),
     *(Situation(f"equal, {rate:.0%} wrong", cases, rate, rate) for rate in (0.05, 0.1, 0.2) for cases in (8, 30, 100)),
     *(Situation("equal, 0 to 20 % wrong", cases, most=0.2) for cases in (8, 30, 100)),
@@ -167,17 +169,19 @@ class InTurn:
         )
         return min(chances, default=1.0) <= together.allowed(RULES.false_alarms, 1) / self.situation.cases
 
-    def judged(self) -> tuple[float, float]:
-        """Return which part of the runs fails, and how many runs a case has."""
+    def judged(self) -> tuple[float, float, float]:
+        """Return which part of the runs fails, of which the whole bot is said to be worse, and the runs of a case."""
         rounds = RULES.most - RULES.first
         for number in range(rounds):
             if not self.ask(self.situation.drift * number / rounds):
                 break
         losses = evidence(self.lost.sum(axis=1), self.gained.sum(axis=1)) >= self.alarm
+        others = evidence((self.lost * ~self.worse).sum(axis=1), (self.gained * ~self.worse).sum(axis=1))
+        is_whole = losses & (others >= -np.log(RULES.false_alarms))
         found = losses | self.worse.any(axis=1)
         for suite in np.flatnonzero(~found & (self.failed.sum(axis=1) > 0)):
             found[suite] = self.is_worse_by_less(int(suite))
-        return float(found.mean()), float(self.runs.mean())
+        return float(found.mean()), float(is_whole.mean()), float(self.runs.mean())
 
 
 def against_report(situation: Situation, suites: int, reports: int, chance: np.random.Generator) -> float:
@@ -204,15 +208,15 @@ def against_report(situation: Situation, suites: int, reports: int, chance: np.r
 
 
 def table(suites: int, seed: int) -> str:
-    """Return how many runs fail, and how many runs a case has, as Markdown."""
+    """Return how many runs fail (and say so of the whole bot), and how many runs a case has, as Markdown."""
     heads = ("the bot", "cases", "in turn with the base", "the same, 5 runs in its report", "against 5 runs", "20 runs")
     lines = [f"| {' | '.join(heads)} |", f"|{'---|' * len(heads)}"]
     for situation in SITUATIONS:
         chance = np.random.default_rng(seed)
         cells = []
         for reports in (0, 5):
-            failed, runs = InTurn(situation, suites, reports, chance).judged()
-            cells.append(f"{failed:.1%}, {runs:.1f} runs a case")
+            failed, whole, runs = InTurn(situation, suites, reports, chance).judged()
+            cells.append(f"{failed:.1%} ({whole:.1%}), {runs:.1f} runs a case")
         is_for_one = situation.dead or situation.drift  # by itself, or not to be told apart
         cells += ["" if is_for_one else f"{against_report(situation, suites, runs, chance):.1%}" for runs in (5, 20)]
         lines.append(f"| {situation.name} | {situation.cases} | {' | '.join(cells)} |")

@@ -143,7 +143,7 @@ UNREADABLE: Final = with_changes(
     ),
 )
 
-_RUNS: Final[Mapping[RepeatedOutcome, str]] = {"passed": "PPPP", "flaky": "FFPP", "unclear": "FFPPff"}
+_RUNS: Final[Mapping[RepeatedOutcome, str]] = {"passed": "PPPP", "flaky": "FFPP", "unclear": "FPPPff"}
 
 
 def repeated(*outcomes: RepeatedOutcome, stories: Sequence[StoryResult] = STORIES) -> Report:

@@ -27,6 +27,10 @@ _USUAL: Final = {"config": ("config.yml",), "domain": ("domain.yml",), "data": (
 """What a setting without a value means to a reader of the project: to write it down changes nothing."""
 
 
+_NO_RULE: Final = "repeats_given"
+"""It only says where another setting comes from."""
+
+
 def settings_changed(base: Report, head: Report) -> tuple[SettingChange, ...]:
     """Gate rules, selections of tests and ways of measuring that differ; older reports do not record all of them."""
     changes = [*rules_changed(base.settings, head.settings)]
@@ -43,7 +47,7 @@ def rules_changed(base: GateSettings, head: GateSettings) -> Iterator[SettingCha
     """Yield the settings that differ; of a bot over HTTP each leaf by itself: none is hidden behind a long one."""
     for field in head.__struct_fields__:
         one, other = (_unless_unset(getattr(side, field)) for side in (base, head))
-        if one == other or one is None or other is None or {one, other} == {(), _USUAL.get(field)}:
+        if field == _NO_RULE or one == other or None in {one, other} or {one, other} == {(), _USUAL.get(field)}:
             continue
         if field == "bot" and isinstance(one, tuple) and isinstance(other, tuple) and one and other:
             yield from _leaves_changed(one, other)

@@ -10,7 +10,6 @@ from msgspec import UNSET, UnsetType, structs
 from turncheck.comparison import together
 from turncheck.comparison.model import ManyLosses
 from turncheck.comparison.quarantine import without_tests_in_quarantine
-from turncheck.comparison.together import stratum_of
 from turncheck.evaluations.kind import REPEATED, how_repeated, repeats_of, section_of, tests_of
 from turncheck.report.model import BatchCase, CaseResult, NluPrediction
 
@@ -45,7 +44,7 @@ def losing_tests(report: Report, losses: ManyLosses | UnsetType) -> list[Test]:
         runs = test.repeats
         if isinstance(runs, UnsetType) or runs.outcome in {"regressed", "failed"}:
             continue
-        stratum = stratum_of(runs.runs, runs.base, runs.in_turn)
+        stratum = _stratum(runs)
         if stratum.runs and stratum.base_runs and together.loses(stratum):
             found.append((stratum.base_failed / stratum.base_runs - stratum.failed / stratum.runs, test))
     return [test for _, test in sorted(found, key=lambda one: one[0])]
@@ -85,18 +84,20 @@ def _losses(report: Report, repeated: Mapping[Evaluation, Sequence[Repeats]]) ->
 
 
 def _of_one_kind(name: Evaluation, repeated: Sequence[Repeats], rules: HowRepeated, level: float) -> ManyLosses | None:
-    """Return what all tests of a kind together lost; ``level``: how often that may be found by chance."""
-    in_turn = [one.in_turn for one in repeated if one.in_turn]
-    strata = [stratum_of(one.runs, one.base, one.in_turn) for one in repeated if one.in_turn or not in_turn]
-    strata = [stratum for stratum in strata if stratum.runs and stratum.base_runs]
+    """Return what all tests of a kind together lost; ``level``: how often that may be found by chance.
+
+    Once they lost anything, the others are looked at by themselves, at the whole level of a run.
+    """
+    in_turn = any(one.in_turn for one in repeated)
+    compared = [one for one in repeated if one.in_turn or not in_turn]
+    compared = [one for one in compared if (stratum := _stratum(one)).runs and stratum.base_runs]
+    strata = [*map(_stratum, compared)]
     if not strata:
         return None
-    if in_turn:
-        lost, gained, _ = together.pairs_of(in_turn)
-        p_value = min(1.0, exp(-together.evidence_of_pairs(lost, gained)))
-    else:
-        p_value = together.p_value_of_losses(strata, middle=True)
+    p_value = _p_value(compared)
+    if not in_turn:
         level = together.level_at(min(one.runs for one in strata), rules.first, rules.most, level)
+    others = [one for one in compared if one.outcome not in {"regressed", "failed"}]
     return ManyLosses(
         kind=name,
         failed=sum(one.failed for one in strata),
@@ -107,7 +108,20 @@ def _of_one_kind(name: Evaluation, repeated: Sequence[Repeats], rules: HowRepeat
         real=p_value <= level,
         tests=len(strata),
         losing=sum(map(together.loses, strata)),
+        widespread=p_value <= level and bool(others) and _p_value(others) <= rules.false_alarms,
     )
+
+
+def _stratum(one: Repeats) -> together.Stratum:
+    return together.stratum_of(one.runs, one.base, one.in_turn)
+
+
+def _p_value(repeated: Sequence[Repeats]) -> float:
+    """Return how likely so many runs of tests fail by chance: by those in turn with the base, if there are any."""
+    if in_turn := [one.in_turn for one in repeated if one.in_turn]:
+        lost, gained, _ = together.pairs_of(in_turn)
+        return min(1.0, exp(-together.evidence_of_pairs(lost, gained)))
+    return together.p_value_of_losses(map(_stratum, repeated), middle=True)
 
 
 def _are_real(losses: ManyLosses | UnsetType) -> bool:

@@ -25,7 +25,16 @@ from turncheck.comparison.significance import (
 )
 from turncheck.comparison.together import p_value_of_losses, stratum_of
 from turncheck.comparison.turns import tested_turns
-from turncheck.evaluations.kind import OF_ONE, OF_THREE, REPEATED, figures_of_runs, first_runs, repeats_of
+from turncheck.evaluations.kind import (
+    OF_ONE,
+    OF_THREE,
+    REPEATED,
+    are_in_turn,
+    figures_of_runs,
+    first_runs,
+    repeats_of,
+    runs_of_all,
+)
 from turncheck.evaluations.turns import TURN_FIGURES
 from turncheck.report.batch import numbers_of
 from turncheck.report.model import BatchCase, CaseResult, NluPrediction, Repeats, Report, StoryResult
@@ -45,7 +54,8 @@ def tested_runs(section: Evaluation, pairs: Iterable[Pair]) -> dict[str, Tested]
     Shares of runs are judged by a permutation test in the direction of their difference, at half the level; flaky tests
     by how many changed sides. If all tests were run again in turn with the base, those runs say how both sides fare: a
     model that drifts lets more runs fail than in the base's report, and hits both alike. If only those were that had
-    failed, nothing can be said with these runs: of the others, none had.
+    failed, nothing can be said with these runs: of the others, none had. Then it is the runs that every test gets, and
+    those of the base that they were judged by.
     """
     sides = [
         (base, now)
@@ -59,11 +69,19 @@ def tested_runs(section: Evaluation, pairs: Iterable[Pair]) -> dict[str, Tested]
     if are_in_turn(after):
         before, after = map(list, zip(*map(_in_turn, before, after), strict=True))
         were_flaky = [was or _is_flaky(beside) for was, beside in zip(were_flaky, before, strict=True)]
+    else:
+        before = [_of_runs(now.base) if now.base else base for base, now in zip(before, after, strict=True)]
+        after = [msgspec.structs.replace(now, in_turn="") for now in after]
     tested = {f"{section}.flaky": flipped(were_flaky, are_flaky)}
     old, new = dict(figures_of_runs(section, before)), dict(figures_of_runs(section, after))
     p_value = min(1.0, 2 * min(_p_value(before, after), _p_value(after, before)))
     significance = metrics.Significance(
-        method="permutation", p_value=p_value, changed=_changed(before, after), examples=len(sides)
+        method="permutation",
+        p_value=p_value,
+        changed=_changed(before, after),
+        examples=len(sides),
+        runs=runs_of_all(after)[1],
+        base_runs=runs_of_all(before)[1],
     )
     for name in (f"{section}.{OF_ONE}", f"{section}.{OF_THREE}"):
         if old[name] is not None and new[name] is not None:
@@ -86,12 +104,6 @@ def _tested_turns(
     return tested if then == now else {name: one for name, one in tested.items() if name != "cost"}
 
 
-def are_in_turn(repeated: Sequence[Repeats]) -> bool:
-    """Whether all tests were run in turn with the base, as they are once one was that had not failed."""
-    are_all = bool(repeated) and all(one.in_turn for one in repeated)
-    return are_all or any(one.in_turn and "F" not in one.runs for one in repeated)
-
-
 def _in_turn(base: Repeats, now: Repeats) -> tuple[Repeats, Repeats]:
     """Return the runs of both sides that were made in turn; if there are none of a test, all."""
     if not now.in_turn:
@@ -103,10 +115,10 @@ def _of_runs(runs: str) -> Repeats:
     return Repeats(runs=runs, outcome="flaky" if {"P", "F"} <= set(runs) else "unclear")
 
 
-def _judged_in_turn(report: Report) -> set[str]:
-    """The figures of runs that are judged by those made in turn with the base."""
-    sections = [name for name in REPEATED if are_in_turn(repeats_of(report, name))]
-    return {f"{section}.{figure}" for section in sections for figure in (OF_ONE, OF_THREE, "flaky")}
+def _judged_by_other_runs(report: Report) -> set[str]:
+    """The figures of runs that are not judged by all those that each side's report has."""
+    in_turn = {f"{name}.flaky" for name in REPEATED if are_in_turn(repeats_of(report, name))}
+    return in_turn | {f"{name}.{figure}" for name in REPEATED for figure in (OF_ONE, OF_THREE)}
 
 
 def _is_flaky(repeats: Repeats) -> bool:
@@ -231,7 +243,7 @@ def metric_deltas(
     same_intents = known and len(same) == len(intents.pairs) and intents.is_whole
     same_expectations = same_intents and {len(predictions(base)), len(predictions(head))} == {len(pairs)}
     same_cases = {name: matched.is_whole for name, matched in tests.items()}
-    in_turn = _judged_in_turn(head)
+    by_others = _judged_by_other_runs(head)
     counted = dict(_counted(tests))
     for section in ("core", "e2e"):
         tested |= _tested_by_sentences(section, tests[section], before, after) if section in tests else {}
@@ -246,7 +258,7 @@ def metric_deltas(
             tested.get(name),
             same_examples=metric.noise == "counted"
             or (
-                name not in in_turn
+                name not in by_others
                 and name not in TURN_FIGURES
                 and _is_same(name, same_intents, same_expectations, same_cases)
             ),

@@ -20,7 +20,7 @@ from turncheck.messages.errors import UserError
 from turncheck.messages.phrasing import nearest
 from turncheck.report.causes import Cause  # noqa: TC001 - msgspec reads it
 from turncheck.report.model import COVERAGE_KINDS, Report
-from turncheck.report.part import Part
+from turncheck.report.part import Count, Part
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -187,6 +187,10 @@ class Significance(Part, frozen=True, kw_only=True):
     """How many examples count differently now."""
     examples: int | None = None
     """How many examples it is based on: sentences that expect the intent, or any entity; ``None``: not known."""
+    runs: Count | UnsetType = UNSET
+    """Of a share of runs: how many there are of this side."""
+    base_runs: Count | UnsetType = UNSET
+    """How many there are of the base."""
 
     @property
     def too_few(self) -> bool:

@@ -221,11 +221,8 @@ class ManyLosses(Part, frozen=True, kw_only=True):
     """Of how many tests they are."""
     losing: Count = 0
     """How many of these fail more often than on the base."""
-
-    @property
-    def is_widespread(self) -> bool:
-        """Whether the whole assistant became worse: a third of the tests fail more often, and more than one."""
-        return self.real and self.losing > 1 and 3 * self.losing >= self.tests
+    widespread: bool = False
+    """Whether it is too unlikely to be chance, too, that so many runs of those fail that did not fail by themselves."""
 
 
 class BaseTests(Part, frozen=True, kw_only=True):

@@ -161,11 +161,27 @@ def repeats_of(report: model.Report, name: Evaluation) -> list[model.Repeats]:
 
 
 def first_runs(repeats: model.Repeats) -> tuple[int, int]:
-    """Return how many of the runs that every test gets passed, and how many there are.
-
-    How many more a test gets depends on whether it fails: with those, shares would not be comparable.
-    """
+    """Return how many of the runs that a test gets whatever they say passed, and how many there are."""
     return repeats.runs.count("P"), repeats.runs.count("P") + repeats.runs.count("F")
+
+
+def are_in_turn(repeated: Sequence[model.Repeats]) -> bool:
+    """Whether all tests were run in turn with the base, as they are once one was that had not failed."""
+    are_all = bool(repeated) and all(one.in_turn for one in repeated)
+    return are_all or any(one.in_turn and "F" not in one.runs for one in repeated)
+
+
+def runs_of_all(repeated: Iterable[model.Repeats]) -> tuple[int, int]:
+    """Return how many of the runs that every test gets passed, and how many there are, of all tests together.
+
+    Those in turn with the base are among them if all tests were run so. Else how many more a test gets depends on
+    whether it fails: with those, what fails now and then would count for more than the others.
+    """
+    repeated = list(repeated)
+    of_each = [*map(first_runs, repeated)]
+    if are_in_turn(repeated):
+        of_each += [(one.in_turn[::2].count("P"), len(one.in_turn) // 2) for one in repeated]
+    return sum(passed for passed, _ in of_each), sum(runs for _, runs in of_each)
 
 
 def figures_of_report(report: model.Report, name: Evaluation) -> Iterator[tuple[str, Any]]:
@@ -177,8 +193,9 @@ def figures_of_report(report: model.Report, name: Evaluation) -> Iterator[tuple[
 def figures_of_runs(section: Evaluation, repeated: Iterable[model.Repeats]) -> Iterator[tuple[str, Any]]:
     """Yield the figures about runs."""
     repeated = list(repeated)
-    first = [(passed, runs) for passed, runs in map(first_runs, repeated) if runs]
-    yield f"{section}.{OF_ONE}", _mean([passed / runs for passed, runs in first])
+    passed, runs = runs_of_all(repeated)
+    yield f"{section}.{OF_ONE}", passed / runs if runs else None
+    first = [one for one in map(first_runs, repeated) if one[1]]
     enough = first and all(runs >= OF_RUNS for _, runs in first)
     of_three = _mean([share_of_all_passing(*one, OF_RUNS) for one in first]) if enough else None
     yield f"{section}.{OF_THREE}", of_three

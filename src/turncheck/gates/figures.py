@@ -15,7 +15,7 @@ from turncheck.comparison.metric_deltas import is_counted
 from turncheck.comparison.rules import at_its_place
 from turncheck.comparison.shares import wilson
 from turncheck.comparison.tally import cause_of
-from turncheck.evaluations.kind import JUDGED_BY_BOUND, first_runs, repeats_of, section_of
+from turncheck.evaluations.kind import JUDGED_BY_BOUND, repeats_of, runs_of_all, section_of
 from turncheck.evaluations.turns import SHARES, interval_of, times_of, too_few_turns
 from turncheck.gates.judged import Drop, JudgedGate, NoFigure, Value
 from turncheck.messages.errors import UserError
@@ -102,8 +102,7 @@ def _share_of_runs(
     report: Report, comparison: Comparison | None, rule: Threshold, metric: metrics.Measured, judged: _Judged
 ) -> JudgedGate:
     """Judge a share of runs by its 95 % interval: the runs are a sample, which may not say enough."""
-    runs = sum(runs for _, runs in map(first_runs, repeats_of(report, JUDGED_BY_BOUND[rule.name])))
-    low, high = interval = wilson(metric.value * runs, runs)
+    low, high = interval = wilson(*runs_of_all(repeats_of(report, JUDGED_BY_BOUND[rule.name])))
     outcome: GateOutcome = "not judged"
     if rule.holds(low) and rule.holds(high):
         outcome = "passed"

@@ -82,10 +82,10 @@ def _none_ran(gate: Gate, found: Sequence[Tally]) -> JudgedGate | None:
 def _losses(compared: Comparison | None, *, beside: bool) -> tuple[LossesOverall, ...]:
     """That more runs fail than on the base, if that is more than chance.
 
-    ``beside``: tests fail, too. They say more, unless the whole assistant became worse: then each is a part of that.
+    ``beside``: tests fail, too. They say more, unless all others fail more often as well: then each is a part of that.
     """
     losses = compared.many_losses if compared else UNSET
-    if isinstance(losses, UnsetType) or not losses.real or (beside and not losses.is_widespread):
+    if isinstance(losses, UnsetType) or not losses.real or (beside and not losses.widespread):
         return ()
     return (LossesOverall(losses),)
 

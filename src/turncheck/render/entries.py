@@ -453,12 +453,16 @@ def consequences(gates: Sequence[GateResult]) -> Entry:
     return Entry(line(names, f" {verb} ", because), sign="failed")
 
 
+_LATER: Final = "Of a file, what finds less counts once it is merged."
+
+
 def setting(change: changes.SettingChange) -> Entry:
     """A gate setting that this change alters; of long texts, where they begin to differ."""
     base, value = _where_different(change.base, change.value)
+    hint = _LATER if change.name == "repeats" else ""
     match change.change:
         case "altered":
-            return Entry(line(Code(change.name), " from ", Code(base), " to ", Code(value)))
+            return Entry(line(Code(change.name), " from ", Code(base), " to ", Code(value)), hint=hint)
         case "added":
             return Entry(line(Code(change.name), " added: ", Code(value)))
         case "removed":

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from msgspec import Struct
+from msgspec import Struct, UnsetType
 
 from turncheck.comparison import metrics
 from turncheck.comparison.changes import ChangedCases, number_of
-from turncheck.comparison.metric_deltas import are_in_turn, is_counted
+from turncheck.comparison.metric_deltas import is_counted
 from turncheck.comparison.model import ManyLosses
 from turncheck.comparison.tally import faults_of
 from turncheck.comparison.training_changes import dropped_intents, f1_of_intent, intent_of
-from turncheck.evaluations.kind import JUDGED_BY_BOUND, OF_ONE, repeats_of
+from turncheck.evaluations.kind import JUDGED_BY_BOUND, OF_ONE, are_in_turn, repeats_of, runs_of_all
 from turncheck.evaluations.turns import TURN_FIGURES
 from turncheck.render.wording.figures import change, figure, no_verdict
 from turncheck.render.wording.newly_judged import mostly_wrong, right_in_short
@@ -77,9 +77,11 @@ def main_metrics(report: Report, comparison: Comparison | None) -> list[MainMetr
             continue
         if name == _AS_WRITTEN and not _differs_as_written(current, deltas):
             continue  # the dialogue by itself says the same as the stories end to end
-        if name in JUDGED_BY_BOUND or name in TURN_FIGURES:
-            which = _which_runs(report, name) if delta is not None else ""
-            rows.append(_of_runs(f"{label}{which}", name, current.get(name), delta))
+        if name in JUDGED_BY_BOUND:
+            rows.append(_of_runs(label, report, name, delta))
+            continue
+        if name in TURN_FIGURES:
+            rows.append(_of_turns(label, name, metric, delta))
             continue
         on_shared = delta is not None and is_on_shared(delta)
         whole = f"{_base(delta, deltas)} → {_now(name, current)}"
@@ -139,31 +141,41 @@ def _is_incomparable(delta: metrics.MetricDelta, comparison: Comparison | None) 
     return comparison is not None and comparison.other_mode and not is_counted(delta)
 
 
-def _of_runs(label: str, name: str, metric: metrics.Measured | None, delta: metrics.MetricDelta | None) -> MainMetric:
-    """Return how many of the runs of tests passed, or what their turns took; of both sides those in turn, if any."""
+def _of_runs(label: str, report: Report, name: str, delta: metrics.MetricDelta | None) -> MainMetric:
+    """Return how many of the runs of tests passed: ``95 % (57/60)``; of both sides those that are compared."""
+    repeated = repeats_of(report, JUDGED_BY_BOUND[name])
+    passed, runs = runs_of_all(repeated)
+    if delta is None:
+        return MainMetric(label, "", "–", _passed_of(passed, runs), "", "", name)
+    judged = delta.significance
+    if judged is None or isinstance(judged.runs, UnsetType) or isinstance(judged.base_runs, UnsetType):
+        shown = ("–" if side is None else figure(side, "share") for side in (delta.base, delta.value))
+        return MainMetric(label, "", *shown, "", _mark_of_runs(delta), name)
+    base, now = (round((side or 0) * of) for side, of in zip(delta.sides, (judged.base_runs, judged.runs), strict=True))
+    some = ", first runs" if any(not one.runs.isupper() for one in repeated if one.runs) else ""
+    which = ", in turn with the base" if are_in_turn(repeated) else some
+    sides = _passed_of(base, judged.base_runs), _passed_of(now, judged.runs)
+    return MainMetric(f"{label}{which}", "", *sides, "", _mark_of_runs(delta), name)
+
+
+def _passed_of(passed: int, runs: int) -> str:
+    return f"{figure(passed / runs, 'share')} ({passed:,}/{runs:,})" if runs else "–"
+
+
+def _of_turns(label: str, name: str, metric: metrics.Measured | None, delta: metrics.MetricDelta | None) -> MainMetric:
+    """Return what turns took; of both sides those in turn, if any."""
     base, now = delta.sides if delta is not None else (None, metric.value if metric is not None else None)
-    is_of_turns = name in TURN_FIGURES
-
-    def shown(value: float | None) -> str:
-        return "–" if value is None else figure(value, "amount" if is_of_turns else "share")
-
-    found = mark(delta) if delta else ""
-    found = "within noise" if found == "too few sentences to tell" else found
     note = changed = ""
-    if is_of_turns and delta is not None and base is not None and now is not None:
+    if delta is not None and base is not None and now is not None:
         note = "not judged" if delta.judgement == "not judged" else ""
         changed = "" if note else change(base, now, "amount")
-    return MainMetric(label, "", shown(base), shown(now), changed, found, name, note)
+    shown = ("–" if side is None else figure(side, "amount") for side in (base, now))
+    return MainMetric(label, "", *shown, changed, _mark_of_runs(delta) if delta else "", name, note)
 
 
-def _which_runs(report: Report, name: str) -> str:
-    """Say which runs a share is of, where there are others: in turn with the base, or those that every test got."""
-    if name not in JUDGED_BY_BOUND:
-        return ""
-    repeated = repeats_of(report, JUDGED_BY_BOUND[name])
-    if are_in_turn(repeated):
-        return ", in turn with the base"
-    return ", first runs" if any(not one.runs.isupper() for one in repeated if one.runs) else ""
+def _mark_of_runs(delta: metrics.MetricDelta) -> Mark:
+    found = mark(delta)
+    return "within noise" if found == "too few sentences to tell" else found
 
 
 def _unclear(name: str, current: dict[str, metrics.Measured], comparison: Comparison | None) -> str:

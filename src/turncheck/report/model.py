@@ -399,6 +399,8 @@ class GateSettings(Part, frozen=True, kw_only=True):
     """The name of the artifact, which reports of earlier runs are looked for by."""
     repeats: str | UnsetType = UNSET
     """How often cases are run: ``off``, ``auto``, or rules; not there: ``auto``."""
+    repeats_given: bool | UnsetType = UNSET
+    """Whether a flag or an input says that, which is no rule of the files; not there: it does not."""
 
 
 class Report(Part, frozen=True, kw_only=True):

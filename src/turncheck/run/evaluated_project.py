@@ -387,8 +387,13 @@ def _project_of(inputs: Inputs, project: Project) -> model.ProjectInfo:
 
 def report_without_results(inputs: Inputs, project: Project) -> model.Report:
     """Return the report that only says what is measured: all that looking for its base takes."""
-    settings = structs.replace(gate_settings(inputs.settings), projects=inputs.projects)
+    settings = _settings_of(inputs)
     return report_of(_project_of(inputs, project), inputs.settings.seed, source=inputs.source, settings=settings)
+
+
+def _settings_of(inputs: Inputs) -> model.GateSettings:
+    given = True if "repeats" in inputs.given else UNSET
+    return structs.replace(gate_settings(inputs.settings), projects=inputs.projects, repeats_given=given)
 
 
 def _report(inputs: Inputs, project: Project, tests: Tests, run: RunInProgress, screen: Console) -> model.Report:
@@ -407,7 +412,7 @@ def _report(inputs: Inputs, project: Project, tests: Tests, run: RunInProgress, 
         consistency=UNSET if checked is None else checked.consistency,
         training=() if nlu or not (core or e2e) else training_sentences(project),
         word_lists=word_lists(project.nlu),
-        settings=structs.replace(gate_settings(settings), projects=inputs.projects),
+        settings=_settings_of(inputs),
         trust=run.engines.trust,
         skipped=(*(run.skipped[name] for name in EVALUATIONS if name in run.skipped), *run.parts),
         unread=unread_of(project, tests, run.cases.findings),

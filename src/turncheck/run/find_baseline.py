@@ -184,9 +184,10 @@ class BaselineSearch(Struct):
             changes.append(SettingChange(name="project", base=there.project.path or ".", value=self._named or "."))
         if there is not None and found.commit == base.commit:  # its files may be in no checkout
             found = with_size_of_change(found, self.inputs.settings, there.tree.tree)
+        of_file = None if there is None or there.is_broken else self._settings_there(there)
         return replace(
             found,
-            report=with_given(found.report, report, self.given),
+            report=with_given(found.report, report, self.given, of_file),
             warnings=(*self._warnings, *self._troubles),
             settings_changed=tuple(changes),
             agreed=self._is_on_its_own_branch(base),

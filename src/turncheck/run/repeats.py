@@ -15,6 +15,8 @@ from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from msgspec import UnsetType
+
 from turncheck.ci.host import exact_commit
 from turncheck.comparison.losses import without_runs_before_losses
 from turncheck.comparison.repeats import RunBesideBase, alarm_at, rate_test, weigh_pairs
@@ -64,15 +66,33 @@ _NAMES: dict[str, tuple[str, str]] = {
 
 
 def rules_of(run: RunInProgress) -> RepeatRules:
-    """Return how often the cases of this run are run.
+    """Return how often the cases of this run are run: what a flag or an input says, or the project's file.
 
-    ``auto``: several times if the engine's answers vary. An engine that only needs files answers the same each time:
-    there, each is run once.
+    A change that lets its own file look less closely must not excuse itself: until it is merged, each rule counts as
+    the base has it, if that is the stricter one. An engine that only needs files answers the same each time: there,
+    each case is run once.
     """
-    setting = run.settings.repeats
-    if answers_never_vary(run) or (setting == AUTO and not run.engines.capabilities.varies):
+    if answers_never_vary(run):
         return ONCE
-    return repeat_rules(setting)
+    own = _rules_by(run, run.settings.repeats)
+    base = None if "repeats" in run.inputs.given or not _has_tests(run) else run.base_report()
+    if base is None or base.settings.repeats_given:
+        return own
+    return own.no_milder_than(_rules_by(run, base.settings.repeats))
+
+
+def _rules_by(run: RunInProgress, setting: str | UnsetType) -> RepeatRules:
+    """Return what a setting means for this engine; ``auto``: several times if its answers vary."""
+    if isinstance(setting, UnsetType) or setting == AUTO:
+        return RepeatRules() if run.engines.capabilities.varies else ONCE
+    try:
+        return repeat_rules(setting)
+    except ValueError:  # of another version
+        return RepeatRules()
+
+
+def _has_tests(run: RunInProgress) -> bool:
+    return any(sizes for tests in (_cases(run), _sentences(run), _utterances(run)) for _, sizes in tests)
 
 
 def answers_never_vary(run: RunInProgress) -> bool:
@@ -364,6 +384,8 @@ def ensure_repeats_are_possible(run: RunInProgress) -> None:
     rules = rules_of(run)
     run.repeats = plan_of(run)
     is_set = run.settings.repeats != AUTO
+    if rules != (own := _rules_by(run, run.settings.repeats)) and not answers_never_vary(run):
+        run.screen.note(f"repeats: '{own}' finds less than the base's rules: until it is merged, '{rules}' counts.")
     if rules.once and is_set and not repeat_rules(run.settings.repeats).once:
         run.screen.note("repeats: this engine gives the same answer each time, so that each case is run once.")
     if rules.once:

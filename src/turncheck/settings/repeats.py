@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from turncheck.messages.phrasing import not_one_of
@@ -43,6 +43,23 @@ class RepeatRules:
     def of_a_test(self) -> Worth:
         """By how much a test must fail more often to matter, and whether that is written down."""
         return Worth(self.worth, self.says_worth)
+
+    def no_milder_than(self, base: RepeatRules) -> RepeatRules:
+        """Return rules by which a test is run as often as by those of the base at least, and fails as easily.
+
+        ``worth`` apart, which is not a matter of degree: it says what may pass.
+        """
+        if self.once or base.once:
+            return base if self.once else self
+        first = max(self.first, base.first)
+        return replace(
+            self,
+            first=first,
+            most=min(MOST_RUNS, max(self.most, first + base.most - base.first)),
+            false_alarms=max(self.false_alarms, base.false_alarms),
+            turns=max(self.turns, base.turns),
+            seconds=max(self.seconds, base.seconds),
+        )
 
     @property
     def once(self) -> bool:

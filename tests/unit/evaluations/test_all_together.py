@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+from coins import coin_cases
 from golden_texts import Golden
 from report_builder import report
 from scipy.integrate import quad
@@ -27,8 +28,8 @@ from turncheck.comparison.together import (
     pairs_of,
 )
 from turncheck.report.model import GateSettings
-from turncheck.run.repeats import worth_of
-from turncheck.settings.repeats import RepeatRules, Worth
+from turncheck.run.repeats import rules_of, worth_of
+from turncheck.settings.repeats import RepeatRules, Worth, repeat_rules
 
 if TYPE_CHECKING:
     from turncheck.report.model import EndToEnd
@@ -168,20 +169,24 @@ def test_the_simulation_weighs_pairs_as_a_run_does() -> None:
 def test_the_simulation_judges_cases_as_a_run_does() -> None:
     """A dead case beside a base that passes: after as many runs, and with as many of the others."""
     suite = InTurn(Situation("", 8, dead=1), 1, 0, np.random.default_rng(1))
-    failed, _ = suite.judged()
+    failed, whole, _ = suite.judged()
     rates = {name: float(name == EIGHT[0]) for name in EIGHT}
     section = evaluated(rates, on_base=base_of(dict.fromkeys(EIGHT, 0.0)))
-    assert failed == 1.0
+    assert (failed, whole) == (1.0, 0.0)
     assert suite.runs[0].tolist() == [float(len(of(section, name).runs)) for name in EIGHT]
 
 
 def test_whole_runs_are_judged_as_promised() -> None:
     """A few of what `python tools/simulate_whole.py` prints."""
     chance = np.random.default_rng(3)
-    worse, _ = InTurn(Situation("", 8, 0.2), 500, 5, chance).judged()
-    small, _ = InTurn(Situation("", 30, 0.1), 200, 5, chance).judged()
-    equal, runs = InTurn(Situation("", 30, most=0.2), 500, 5, chance).judged()
+    worse, whole, _ = InTurn(Situation("", 8, 0.2), 500, 5, chance).judged()
+    small, _, _ = InTurn(Situation("", 30, 0.1), 200, 5, chance).judged()
+    equal, _, runs = InTurn(Situation("", 30, most=0.2), 500, 5, chance).judged()
+    one, not_all, _ = InTurn(Situation("", 8, 0.1, 0.1, dead=1), 500, 5, chance).judged()
     assert worse >= 0.94
+    assert whole >= 0.9
+    assert one == 1.0
+    assert not_all <= 0.012
     assert small >= 0.9
     assert equal <= 0.012
     assert runs <= 6
@@ -202,13 +207,51 @@ def test_whole_runs_are_judged_as_promised() -> None:
 )
 def test_a_change_does_not_say_what_it_is_worth(given: bool, own: str, base: str | None, worth: Worth) -> None:
     """A flag or an input does, or the file of the base; the change's own counts only beside nothing."""
-    report_of_base = None if base is None else report(settings=GateSettings(repeats=base))
-    run: Any = SimpleNamespace(
+    assert worth_of(run_with(given, own, base)) == worth
+
+
+MORE = "first: 5, most: 40, false-alarms: 2%, turns: 9000, time: 30m"
+
+
+@pytest.mark.parametrize(
+    ("given", "own", "base", "rules"),
+    [
+        (False, "off", MORE, MORE),
+        (False, "auto", MORE, MORE),
+        (False, "first: 1, most: 8, false-alarms: 0.1%, turns: 90, time: 1m", MORE, MORE),
+        (
+            False,
+            "first: 10, most: 12, false-alarms: 5%",
+            MORE,
+            "first: 10, most: 45, false-alarms: 5%, turns: 9000, time: 30m",
+        ),
+        (False, MORE, "auto", MORE),
+        (False, MORE, "off", MORE),
+        (False, "off", None, "off"),
+        (False, "most: 8", "a rule of another version", "auto"),
+        (True, "off", MORE, "off"),
+    ],
+)
+def test_a_change_does_not_look_less_closely(given: bool, own: str, base: str | None, rules: str) -> None:
+    """A flag or an input may; a file may once it is merged. Whoever looks more closely does so at once."""
+    assert rules_of(run_with(given, own, base)) == repeat_rules(rules)
+
+
+def test_how_often_a_flag_had_the_base_run_is_no_rule_of_its_files() -> None:
+    assert rules_of(run_with(False, "auto", MORE, repeats_given=True)) == RepeatRules()
+
+
+def run_with(given: bool, own: str, base: str | None, **more: Any) -> Any:
+    """A run of a case with such settings, beside a base with others."""
+    report_of_base = None if base is None else report(settings=GateSettings(repeats=base, **more))
+    return SimpleNamespace(
         inputs=SimpleNamespace(given=frozenset({"repeats"} if given else ())),
-        settings=SimpleNamespace(repeats=own),
+        settings=SimpleNamespace(repeats=own, engine="http"),
+        engines=SimpleNamespace(capabilities=SimpleNamespace(varies=True)),
+        cases=SimpleNamespace(cases=coin_cases({"a": 0.0})),
+        why_not=lambda _: None,
         base_report=lambda: report_of_base,
     )
-    assert worth_of(run) == worth
 
 
 @pytest.mark.parametrize("rate", [0.5, 0.6, 0.8])
