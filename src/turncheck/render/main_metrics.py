@@ -149,13 +149,13 @@ def _of_runs(label: str, report: Report, name: str, delta: metrics.MetricDelta |
         return MainMetric(label, "", "–", _passed_of(passed, runs), "", "", name)
     judged = delta.significance
     if judged is None or isinstance(judged.runs, UnsetType) or isinstance(judged.base_runs, UnsetType):
-        shown = ("–" if side is None else figure(side, "share") for side in (delta.base, delta.value))
-        return MainMetric(label, "", *shown, "", _mark_of_runs(delta), name)
+        before = "–" if delta.base is None else figure(delta.base, "share")
+        return MainMetric(label, "", before, _passed_of(passed, runs), "", _mark_of_runs(delta), name)
     base, now = (round((side or 0) * of) for side, of in zip(delta.sides, (judged.base_runs, judged.runs), strict=True))
     some = ", first runs" if any(not one.runs.isupper() for one in repeated if one.runs) else ""
     which = ", in turn with the base" if are_in_turn(repeated) else some
-    sides = _passed_of(base, judged.base_runs), _passed_of(now, judged.runs)
-    return MainMetric(f"{label}{which}", "", *sides, "", _mark_of_runs(delta), name)
+    before, after = _passed_of(base, judged.base_runs), _passed_of(now, judged.runs)
+    return MainMetric(f"{label}{which}", "", before, after, "", _mark_of_runs(delta), name)
 
 
 def _passed_of(passed: int, runs: int) -> str:
@@ -169,8 +169,8 @@ def _of_turns(label: str, name: str, metric: metrics.Measured | None, delta: met
     if delta is not None and base is not None and now is not None:
         note = "not judged" if delta.judgement == "not judged" else ""
         changed = "" if note else change(base, now, "amount")
-    shown = ("–" if side is None else figure(side, "amount") for side in (base, now))
-    return MainMetric(label, "", *shown, changed, _mark_of_runs(delta) if delta else "", name, note)
+    before, after = ("–" if side is None else figure(side, "amount") for side in (base, now))
+    return MainMetric(label, "", before, after, changed, _mark_of_runs(delta) if delta else "", name, note)
 
 
 def _mark_of_runs(delta: metrics.MetricDelta) -> Mark:

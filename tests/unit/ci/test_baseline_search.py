@@ -429,6 +429,16 @@ def test_what_a_workflow_asks_for_on_this_event_is_no_change_of_the_rules(reposi
     assert with_given(left, head, given).settings == GateSettings(fail_on=("errors", "new-failures"), strict=True)
 
 
+@pytest.mark.parametrize(("by_flag", "expected"), [(True, "first: 3, most: 40"), (False, "first: 20, most: 20")])
+def test_how_often_a_flag_had_the_base_run_is_not_what_its_file_says(by_flag: bool, expected: str) -> None:
+    settings = GateSettings(repeats="first: 20, most: 20", repeats_given=by_flag or msgspec.UNSET)
+    of_file = replace(Settings(), repeats="first: 3, most: 40")
+
+    found = with_given(report(settings=settings), report(), {}, of_file).settings
+
+    assert (found.repeats, bool(found.repeats_given)) == (expected, False)
+
+
 # --- a bot that only a run of the base can measure --------------------------------------------------------------------
 
 
