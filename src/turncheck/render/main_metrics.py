@@ -152,7 +152,7 @@ def _of_runs(label: str, report: Report, name: str, delta: metrics.MetricDelta |
         before = "–" if delta.base is None else figure(delta.base, "share")
         return MainMetric(label, "", before, _passed_of(passed, runs), "", _mark_of_runs(delta), name)
     base, now = (round((side or 0) * of) for side, of in zip(delta.sides, (judged.base_runs, judged.runs), strict=True))
-    some = ", first runs" if any(not one.runs.isupper() for one in repeated if one.runs) else ""
+    some = ", as often as all were run" if any(not one.runs.isupper() for one in repeated if one.runs) else ""
     which = ", in turn with the base" if are_in_turn(repeated) else some
     before, after = _passed_of(base, judged.base_runs), _passed_of(now, judged.runs)
     return MainMetric(f"{label}{which}", "", before, after, "", _mark_of_runs(delta), name)
