@@ -54,6 +54,7 @@ def run_command_line(arguments: Sequence[str]) -> int:
     """Run one command and return its exit code. Nothing is raised: every error ends here as a message."""
     interrupts.forget()
     namespace = None if list(arguments) == ["--version"] else _namespace()
+    _remember_logins(arguments)
     try:
         if namespace is None:
             sys.stdout.write(f"turncheck {__version__}\n")
@@ -79,6 +80,23 @@ def run_command_line(arguments: Sequence[str]) -> int:
         # Libraries turn an interrupt into errors of their own, especially during import.
         return _interrupted() if interrupts.happened() else _end_with(error)
     return code
+
+
+def _remember_logins(words: Sequence[str]) -> None:
+    """Hide the password, or the token, of each address among the words, whatever takes it and says of it."""
+    for word in words:
+        before, separator, rest = word.partition("://")
+        if separator and "@" in rest:
+            from turncheck.process.environment import remember, remember_guessed
+            from turncheck.web.addresses import address_of
+
+            address = address_of(f"{before.rpartition('=')[2]}://{rest}")
+            login = rest.rpartition("@")[0] if address is None else address.login or ""
+            name, colon, password = login.partition(":")
+            if colon:
+                remember(password)
+            else:
+                remember_guessed(name)
 
 
 def _namespace() -> argparse.Namespace:

@@ -170,6 +170,7 @@ def run_data_validate(
     Raises:
         UserError: there is no such folder or code, or a file cannot be written.
     """
+    from turncheck.process.environment import redact
     from turncheck.validation.manual import explain
 
     stream = sys.stdout if output is None else output
@@ -180,11 +181,11 @@ def run_data_validate(
         _ensure_apart(files, request)
     checked = check_project(request)
     if output_format == "text":
-        stream.write(_text(checked, notes, str(request.project), coloured=_is_colour_terminal(stream)))
+        stream.write(redact(_text(checked, notes, str(request.project), coloured=_is_colour_terminal(stream))))
         if request.fail_on_warnings and (passing := _passing_warnings(checked.validated)):
             sys.stderr.write(f"turncheck: {passing}\n")
     else:
-        stream.write(_rendered(checked, output_format, request.project))
+        stream.write(redact(_rendered(checked, output_format, request.project)))
     if files != _NO_FILES:
         _write_report(checked, request.project, files)
     return checked.validated.exit_code(fail_on_warnings=request.fail_on_warnings)

@@ -269,3 +269,30 @@ def test_every_form_of_a_secret_is_hidden() -> None:
     read_secret(secret)
     for form in (*forms(secret), b64encode(secret.encode()).decode()):
         assert redact(f"<{form}>").strip("<>'\"b") == "***"
+
+
+@pytest.mark.parametrize("login", ["bot:s3cr3t", "bot:s3cr3t/5", "s3cr3t-token"])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("test", "nlu", "--model", "{}"),
+        ("test", "nlu", "--model={}"),
+        ("train", "--config", "{}"),
+        ("report", "render", "{}"),
+        ("data", "validate", "--domain", "{}"),
+        ("parse", "hello", "--modell", "{}"),
+    ],
+    ids=lambda words: words[-1] if len(words) == 3 else words[-2],
+)
+def test_an_address_in_the_place_of_a_file_shows_no_login(
+    words: tuple[str, ...],
+    login: str,
+    tmp_path: Path,
+    capfd: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    write_project(tmp_path)
+    monkeypatch.chdir(tmp_path)
+
+    run_command_line([word.format(f"https://{login}@127.0.0.1:1/m.tar.gz") for word in words])
+    assert "s3cr3t" not in "".join(capfd.readouterr())
