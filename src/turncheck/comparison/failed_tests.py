@@ -24,8 +24,10 @@ if TYPE_CHECKING:
     from turncheck.report.evaluations import Evaluation
     from turncheck.report.model import Report
 
-_NOT_LOOKED_FOR: Final = "test-file-not-looked-for"
-"""The code of a file with tests whose name no search for tests matches: it explains why tests are gone."""
+NOT_LOOKED_FOR: Final = "test-file-not-looked-for"
+HAS_NO_TESTS: Final = "file-without-data"
+EMPTY: Final = "file-empty"
+"""The codes of a file whose name no search for tests matches, and of one that has none: why tests are gone."""
 
 
 def unclear_sentences(report: Report) -> Iterator[NotRunTest]:
@@ -153,8 +155,14 @@ def may_go(file: str, accepted: Sequence[str]) -> bool:
 
 
 def no_longer_checked(comparison: Comparison) -> list[FindingChange]:
-    """Return the files that this change renamed so that their tests are no longer found."""
-    return [finding for finding in comparison.new_findings if finding.code == _NOT_LOOKED_FOR]
+    """Return the files whose tests are no longer found: this change renamed them, or left no test in them."""
+    gone = (case.base_location for _, cases in tests_of(comparison) for case in cases.gone)
+    held = {location.path for location in gone if location is not None}
+    return [
+        finding
+        for finding in comparison.new_findings
+        if finding.code == NOT_LOOKED_FOR or (finding.code in {HAS_NO_TESTS, EMPTY} and finding.location.path in held)
+    ]
 
 
 def newly_failing_tests(compared: Comparison) -> list[tuple[str, CaseChange]]:

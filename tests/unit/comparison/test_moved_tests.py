@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import msgspec
+import pytest
 from golden_texts import Golden
 from pull_request import LINKS
 from report_builder import BASE_COMMIT, example, finding, report, story
@@ -84,6 +85,19 @@ def test_where_tests_are_gone_the_file_is_named_that_has_them_out_of_sight(golde
     golden(comment, only="**1")
     section = comment.partition("#### Tests that are gone (1)")[2].partition("<details>")[0]
     golden(section)
+
+
+@pytest.mark.parametrize("code", ["file-without-data", "file-empty"])
+def test_where_tests_are_gone_their_file_is_named_if_it_has_none_left(code: str) -> None:
+    kept, gone = story("kept", "utter_a"), story("gone", "utter_b", path="tests/test_gone.yml")
+    notes = [finding(code, "It has none.", "warning", path=f"tests/test_{name}.yml") for name in ("gone", "other")]
+    head = report(stories=[kept], findings=notes, root="")
+    comparison = compare(head, Present(report(stories=[kept, gone], root="", commit=BASE_COMMIT), "git"))
+
+    verdict = judge(head, comparison, RULES)
+
+    assert "'tests/test_gone.yml'" in verdict.summary
+    assert "test_other" not in "".join([verdict.summary, *(gate.reason for gate in verdict.gates)])
 
 
 def test_sentences_that_are_measured_otherwise_are_no_change() -> None:

@@ -9,10 +9,11 @@ import pytest
 from golden_texts import Golden
 from msgspec.structs import replace
 from msgspec.structs import replace as with_parts
-from report_builder import BASE_COMMIT, batch, finding, report, story, suite, with_changes
+from report_builder import BASE_COMMIT, batch, coverage, finding, report, story, suite, with_changes
 
 from turncheck.comparison.compare import compare
 from turncheck.comparison.model import Missing, Present, Unreachable, Unreadable
+from turncheck.messages.finding import LEGACY_PROJECT
 from turncheck.render.links import Links
 from turncheck.render.markdown import render_comment
 from turncheck.render.wording.gates import judge
@@ -59,6 +60,29 @@ def test_a_new_error_fails_it_and_is_the_only_one_named(golden: Golden) -> None:
     assert failed.fails
     assert [one.message for one in failed.failed_by] == [NEW.message]
     golden(verdict.summary)
+
+
+def test_of_several_new_errors_the_one_is_named_because_of_which_most_tests_fail(golden: Golden) -> None:
+    undefined, gone, another = (
+        finding("test-action-undefined", f"A test names '{name}'.", response=name, line=line)
+        for line, name in enumerate(("utter_other", "utter_gone", "utter_another"), start=4)
+    )
+    removed = coverage("responses", utter_gone=("1", True), utter_another=("2", True))
+    base = report(stories=(story("greets", "utter_gone"), story("leaves", "utter_gone")), covered=removed)
+    broken = [story(name, "utter_gone!utter_kept") for name in ("greets", "leaves")]
+
+    kept = coverage("responses", utter_kept=("3", True))
+    for findings in ((undefined, gone, another), (another, undefined)):
+        head = report(findings=findings, stories=broken, covered=kept)
+        verdict = judged(head, base_of(base), "new-errors", "new-failures")
+        golden(verdict.summary)
+
+
+def test_of_several_errors_the_first_is_named(golden: Golden) -> None:
+    older = finding(LEGACY_PROJECT, "This is a Rasa 1 project.", rasa="1")
+    for errors in ((OLD, OTHER), (older, OLD, OTHER)):
+        golden(judge(found(*errors), None, GateSettings(fail_on=("errors",))).summary)
+        golden(judged(found(*errors), base_of(found(OLD)), "errors").summary)
 
 
 @pytest.mark.parametrize("base", [Missing("none was asked for"), None])

@@ -12,12 +12,14 @@ from turncheck.comparison.failures import BadFinding
 from turncheck.comparison.tally import faults_of, tallies
 from turncheck.evaluations.kinds import TESTS
 from turncheck.gates.judged import Findings, JudgedGate, LossesOverall
+from turncheck.messages.finding import LEGACY_PROJECT
 from turncheck.messages.phrasing import count, first_line, shortened
 from turncheck.render.wording import tests as wording
 from turncheck.render.wording.causes import because_in_words
 from turncheck.render.wording.changes import old_in_words
 from turncheck.render.wording.figures import NO_BASE
-from turncheck.render.wording.reasons.findings import errors_in_words
+from turncheck.render.wording.reasons.context import Context
+from turncheck.render.wording.reasons.findings import errors_in_words, new_errors_in_words
 from turncheck.render.wording.reasons.reason import reason_in_short, reason_of
 from turncheck.render.wording.repeats import losses_in_words
 
@@ -145,19 +147,39 @@ def _says_gone(comparison: Comparison) -> frozenset[str]:
     return frozenset({"not run"} if not_run or lost else ())
 
 
+def quoted_error(gate: JudgedGate, comparison: Comparison | None) -> Finding | FindingChange | None:
+    """The error that the line quotes: the one because of which most tests newly fail; else the first new one.
+
+    That the project is of an older Rasa is said in other words, if there is more.
+    """
+    found = [cause.finding for cause in gate.causes if isinstance(cause, BadFinding)]
+    errors = [one for one in found if one.message and (one.code != LEGACY_PROJECT or len(found) == 1)]
+    explained = failed_tests.tests_because_of(comparison) if comparison is not None else {}
+    new = {(one.code, one.location) for one in comparison.new_findings} if comparison is not None else set()
+    return max(
+        errors,
+        key=lambda error: (len(explained.get(error.location, ())), (error.code, error.location) in new),
+        default=None,
+    )
+
+
 def _about_errors(gate: JudgedGate, report: Report, comparison: Comparison | None) -> list[Clause]:
-    """The errors in the data; a single one is named."""
-    single = gate.causes[0] if len(gate.causes) == 1 else None
-    if isinstance(single, BadFinding) and single.finding.message:
-        return [Clause(_single_error(single.finding, gate, report, comparison))]
+    """The errors in the data: a single one in its own words; several by their number and the one to read first."""
+    quoted = quoted_error(gate, comparison)
+    if quoted is not None and len(gate.causes) == 1:
+        return [Clause(_single_error(quoted, gate, report, comparison))]
     findings = next((fact for fact in gate.facts if isinstance(fact, Findings)), None)
     faults = findings.faults if findings else ()
     says = frozenset(
         {"faults", "not run", *(["partly"] if any(fault.part for fault in faults) else [])} if faults else ()
     )
-    if findings is None or gate.gate.new:
+    if findings is None:
         return [Clause(cut(reason_of(gate, report, comparison)), says)]
-    *others, last = errors_in_words(findings, comparison)
+    number = len(findings.found)
+    first = f": {_quoted(quoted)} and {number - 1:,} more" if quoted is not None and number > 1 else ""
+    if gate.gate.new:
+        return [Clause(new_errors_in_words(gate, Context(report, comparison), first), says)]
+    *others, last = errors_in_words(findings, comparison, first)
     return [*map(Clause, others), Clause(last, says)]
 
 
@@ -168,7 +190,11 @@ def _single_error(
     findings = report.validation.findings if report.validation else ()
     errors = [one for one in findings if one.severity == "error"]
     old = old_in_words(errors, comparison, "error") if not gate.gate.new else ""
-    return f"{cut(finding.message.rstrip('.'))} ({finding.location}){old}"
+    return f"{_quoted(finding)}{old}"
+
+
+def _quoted(finding: Finding | FindingChange) -> str:
+    return f"{cut(finding.message.rstrip('.'))} ({finding.location})"
 
 
 def _failed_tests(

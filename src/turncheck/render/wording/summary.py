@@ -9,7 +9,6 @@ from msgspec import UnsetType
 from turncheck.comparison import failed_tests
 from turncheck.comparison.changes import CaseChange, ChangedCases, number_of
 from turncheck.comparison.consistent_tests import consistency_of
-from turncheck.comparison.failures import BadFinding
 from turncheck.comparison.fallbacks import is_less_understood
 from turncheck.comparison.tally import Tally, faults_of, tallies
 from turncheck.comparison.training_changes import dropped_intents, is_likely_misparsed, noise_of, sentences_of
@@ -32,6 +31,7 @@ from turncheck.render.wording.failing_clauses import (
     Clause,
     and_more,
     failing_clauses,
+    quoted_error,
     short_reason,
 )
 from turncheck.render.wording.newly_judged import mostly_wrong, mostly_wrong_in_words
@@ -368,7 +368,8 @@ def summarize(
         clauses[0] = Clause(f"{deleted}: {clauses[0].words}", clauses[0].says)
     cut = 0 if failing and failing[0].gate.subject == "tests" else 1
     newly = bool(failed_tests.newly_misunderstood(report, comparison))
-    away = [Clause(words) for words in taken_away_in_words(report, compared, _named(failing))] if compared else []
+    named = _named(failing, compared)
+    away = [Clause(words) for words in taken_away_in_words(report, compared, named)] if compared else []
     is_news = bool(clauses or intents or new or _misunderstood(report, comparison))
     if is_news:
         lead = clauses[: cut + any("explained" in clause.says for clause in clauses[cut : cut + 1])]
@@ -403,11 +404,11 @@ def summarize(
     return "; ".join(found[:_MOST])
 
 
-def _named(failing: Sequence[JudgedGate]) -> frozenset[str]:
-    """The names that the only error in the data is about, which the line quotes."""
+def _named(failing: Sequence[JudgedGate], compared: Comparison | None) -> frozenset[str]:
+    """The names that the error in the data is about that the line quotes."""
     about_errors = (gate for gate in failing if gate.gate.subject == "errors" and gate.gate.new)
-    quoted = (gate.causes[0] for gate in about_errors if len(gate.causes) == 1)
-    return frozenset(name.name for one in quoted if isinstance(one, BadFinding) for name in one.finding.names)
+    quoted = (quoted_error(gate, compared) for gate in about_errors)
+    return frozenset(name.name for error in quoted if error is not None for name in error.names)
 
 
 def reservation(report: Report, comparison: Comparison | None, gates: Sequence[JudgedGate]) -> Reservation:

@@ -30,6 +30,13 @@ HOW_TO_RUN_ACTIONS: Final = (
     "the test file (stub_custom_actions)"
 )
 
+_NOT_FOUND: Final = {
+    failed_tests.NOT_LOOKED_FOR: ("is not looked for", "are not looked for"),
+    failed_tests.HAS_NO_TESTS: ("contains no tests", "contain no tests"),
+    failed_tests.EMPTY: ("is empty", "are empty"),
+}
+"""Why the tests of a file, of several, are no longer found, by the code of the finding."""
+
 
 def joined(parts: Iterable[str]) -> str:
     """``a and b``."""
@@ -202,12 +209,20 @@ def gone_in_words(report: Report, comparison: Comparison) -> str:
             parts.append(f"{count(number_of(cases.gone), *TESTS[evaluation])} gone{no_loss}")
         if cases.not_run and evaluation not in whole:
             parts.append(f"{count(number_of(cases.not_run), *TESTS[evaluation])} of the base not run")
-    hidden = [f"'{change.location.path}'" for change in failed_tests.no_longer_checked(comparison)]
-    where = f" ({joined(hidden[:2])} {'is' if len(hidden) == 1 else 'are'} not looked for)" if parts and hidden else ""
+    where = _why_not_found(comparison) if parts else ""
     because = dict.fromkeys(
         _cause(one) for one in report.skipped if one.evaluation in whole - faulty and one.location and not one.part
     )
     return f"{', '.join(parts)}{where}{': ' if because else ''}{', '.join(because)}"
+
+
+def _why_not_found(comparison: Comparison) -> str:
+    """`` ('tests/stories.yml' is not looked for)``: what became of the files of tests that are gone."""
+    files: dict[str, list[str]] = {}
+    for change in failed_tests.no_longer_checked(comparison):
+        files.setdefault(change.code, []).append(f"'{change.location.path}'")
+    reasons = [f"{joined(paths[:2])} {_NOT_FOUND[code][len(paths) > 1]}" for code, paths in files.items()]
+    return f" ({', '.join(reasons)})" if reasons else ""
 
 
 def removed_test_text(kind: str, case: CaseChange, commit: str | None) -> str:

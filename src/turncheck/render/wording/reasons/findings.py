@@ -28,36 +28,37 @@ def _found(gate: JudgedGate, context: Context) -> str:
     return "; ".join(_in_words(gate, context.compared))
 
 
-def _new(gate: JudgedGate, context: Context) -> str:
+def new_errors_in_words(gate: JudgedGate, context: Context, first: str = "") -> str:
+    """Return ``7 errors in the data that the base does not have``; ``first``: what is said of them after that."""
     if context.compared:
-        return "; ".join(_in_words(gate, None, new=" that the base does not have"))
-    return f"{'; '.join(_in_words(gate, None))}; {context.none}, so every {severity_of(gate.gate)} counts as new"
+        return "; ".join(_in_words(gate, None, f" that the base does not have{first}"))
+    return f"{'; '.join(_in_words(gate, None, first))}; {context.none}, so every {severity_of(gate.gate)} counts as new"
 
 
 def _new_not_known(gate: JudgedGate, context: Context) -> str:
     return f"{'; '.join(_in_words(gate, None))}; {context.none}, so it is not known which are new"
 
 
-def _in_words(gate: JudgedGate, compared: Comparison | None, new: str = "") -> list[str]:
-    return [*chain(*(errors_in_words(fact, compared, new) for fact in gate.facts if isinstance(fact, Findings)))]
+def _in_words(gate: JudgedGate, compared: Comparison | None, more: str = "") -> list[str]:
+    return [*chain(*(errors_in_words(fact, compared, more) for fact in gate.facts if isinstance(fact, Findings)))]
 
 
-def errors_in_words(findings: Findings, compared: Comparison | None, new: str = "") -> list[str]:
+def errors_in_words(findings: Findings, compared: Comparison | None, more: str = "") -> list[str]:
     """What the data of a severity are at fault with; of a project of an older Rasa that comes first.
 
-    ``new``: said of those in the data, not of what could not be run because of them.
+    ``more``: said of those in the data, not of what could not be run because of them.
     """
     found = findings.found
     older = [f"This is a Rasa {one.names[0].name} project" for one in found if one.code == LEGACY_PROJECT and one.names]
     old = old_in_words(found, compared, findings.severity)
-    counts = [f"{count(len(found), findings.severity)} in the data{new or old}"] if found else []
+    counts = [f"{count(len(found), findings.severity)} in the data{old}{more}"] if found else []
     return [*older, *counts, *([wording.faults_in_words(findings.faults)] if findings.faults else [])]
 
 
 REASONS: Final[Reasons] = {
     "no findings": _none_found,
     "found": _found,
-    "new": _new,
+    "new": new_errors_in_words,
     "new not known": _new_not_known,
     "hidden on base": hidden_on_base,
     "not validated": not_run,
