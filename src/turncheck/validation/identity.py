@@ -56,7 +56,8 @@ def identified(findings: Iterable[Finding], project: Project | None) -> list[Fin
 
 def _identified(finding: Finding, files: _Files) -> Finding:
     kinds = _kinds(finding)
-    about = {_shortened(name) for name in finding.about or finding.names if name.kind in kinds}
+    # The file is where it stands: names of files are those of others, which only lie near.
+    about = {_shortened(name) for name in finding.about or finding.names if name.kind in kinds and name.kind != FILE}
     in_place = PLACE in kinds or (not about and FILE not in kinds)
     return replace(
         finding,

@@ -272,6 +272,22 @@ def test_no_finding_of_a_faulty_project_is_new_when_its_neighbours_lines_or_file
         assert not left, (what, left)
 
 
+@pytest.mark.parametrize("part", ["config", "domain"])
+def test_what_is_missing_is_missing_as_before_when_what_may_be_meant_moves(part: str, tmp_path: Path) -> None:
+    sides = []
+    for folder in ("first", "second"):
+        write_project(tmp_path / folder)
+        (tmp_path / folder / folder).mkdir()
+        (tmp_path / folder / f"{part}.yml").rename(tmp_path / folder / folder / f"my_{part}.yml")
+        sides.append(findings_of(tmp_path / folder))
+    base, head = sides
+    assert [[name.name for name in one.names] for side in sides for one in side if one.code == f"{part}-not-found"] == [
+        [f"first/my_{part}.yml"],
+        [f"second/my_{part}.yml"],
+    ]
+    assert [one.code for one in new(base, head)] == []
+
+
 def is_about_neighbours(change: FindingChange) -> bool:
     """Whether the added names are what is wrong."""
     added = ("greeting", "orders", "sizes", "sice", "action_bakes", "neighbour", "ever said", "ever heard")
