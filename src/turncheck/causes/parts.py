@@ -20,6 +20,7 @@ from turncheck.messages.finding import Location
 from turncheck.messages.value_classes import field_names
 from turncheck.project import model
 from turncheck.project.config import short_name
+from turncheck.project.rasa_components import configured_policies, pipeline_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
@@ -219,8 +220,8 @@ def _sections(base: Project, head: Project) -> Iterator[_Section]:
         sides = (_grouped(getattr(side.nlu, group), key) for side in (base, head))
         steps = _of_synonyms if group == "synonyms" else _of_all_steps
         yield _Section(group, _of_mapping(*sides), _put_lists(group), lambda _: _NLU, steps)
-    for group in ("pipeline", "policies"):
-        components = _of_components(getattr(base.config, group), getattr(head.config, group))
+    for group, named in (("pipeline", _pipeline), ("policies", _policies)):
+        components = _of_components(named(base), named(head))
         learners = _NLU if group == "pipeline" else _CORE
         yield _Section(
             group,
@@ -233,6 +234,15 @@ def _sections(base: Project, head: Project) -> Iterator[_Section]:
         "language", _Language(base.config.language, base.config), _Language(head.config.language, head.config)
     )
     yield _Section("config", (language,), _put_language, lambda _: _NLU, _of_all_steps)
+
+
+def _pipeline(project: Project) -> Sequence[model.Component]:
+    """What is trained: a pipeline that is named where there was none is the default one, with some differences."""
+    return pipeline_of(project.config)
+
+
+def _policies(project: Project) -> Sequence[model.Component]:
+    return configured_policies(project.config, project.domain.rasa)
 
 
 class _Session(Struct, frozen=True):
@@ -372,11 +382,8 @@ def _grouped(items: Iterable[Any], key: str) -> dict[str, tuple[Any, ...]]:
     return {name: tuple(of) for name, of in found.items()}
 
 
-def _of_components(
-    before: Sequence[model.Component] | None, after: Sequence[model.Component] | None
-) -> tuple[_Item, ...]:
+def _of_components(old: Sequence[model.Component], new: Sequence[model.Component]) -> tuple[_Item, ...]:
     """Components by their names, in order; those without a counterpart are new or gone, or in another place."""
-    old, new = before or (), after or ()
     names = [component.name for component in old], [component.name for component in new]
     items: list[_Item] = []
     for kind, first, end, start, stop in SequenceMatcher(None, *names, autojunk=False).get_opcodes():

@@ -1,4 +1,7 @@
-"""The pipeline components of Rasa 3.6, and those that only older versions have: names, roles, parameters, defaults."""
+"""The pipeline components of Rasa 3.6, and those that only older versions have: names, roles, parameters, defaults.
+
+And the pipeline and policies of a project that names none.
+"""
 
 from __future__ import annotations
 
@@ -10,13 +13,14 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 from msgspec import Struct, field
 
 from turncheck.messages.errors import UserError
+from turncheck.messages.finding import NOWHERE
 from turncheck.messages.phrasing import nearest
 from turncheck.project.config import policy_class, short_name
 from turncheck.project.model import Component
-from turncheck.project.rasa_version import NEWEST
+from turncheck.project.rasa_version import NEWEST, OLDEST
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from turncheck.project.model import Config
     from turncheck.project.nlu_data import NluData
@@ -466,6 +470,28 @@ def pipeline_of(config: Config) -> tuple[Component, ...]:
     if config.pipeline is not None:
         return config.pipeline
     return tuple(Component(name, parameters, config.location) for name, parameters in _DEFAULT_PIPELINE)
+
+
+_DEFAULT_POLICIES: Final = (
+    Component("MemoizationPolicy", {}, NOWHERE),
+    Component("RulePolicy", {}, NOWHERE),
+    Component("UnexpecTEDIntentPolicy", {"max_history": 5, "epochs": 100}, NOWHERE),
+    Component("TEDPolicy", {"max_history": 5, "epochs": 100, "constrain_similarities": True}, NOWHERE),
+)
+"""What Rasa's default recipe uses if ``config.yml`` names no policies."""
+_OF_RASA_2: Final = tuple(one for one in _DEFAULT_POLICIES if one.name != "UnexpecTEDIntentPolicy")
+"""Rasa 2's own defaults; UnexpecTEDIntentPolicy became one in Rasa 3."""
+POLICIES_IN_CODE: Final = tuple(
+    Component(name, {}, NOWHERE) for name in ("MemoizationPolicy", "KerasPolicy", "FormPolicy", "MappingPolicy")
+)
+"""What is run if a Rasa 0 project names its policies in its own training script, as most of them do."""
+
+
+def configured_policies(config: Config, rasa: int = NEWEST) -> Sequence[Component]:
+    """Return the policies of the configuration, or those that are run if the section is absent."""
+    if config.policies is not None:
+        return config.policies
+    return {OLDEST: POLICIES_IN_CODE, 2: _OF_RASA_2}.get(rasa, _DEFAULT_POLICIES)
 
 
 def unknown_classifier(config: Config) -> Component | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from turncheck.project.config import is_custom, short_name
+from turncheck.project.rasa_components import pipeline_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -29,7 +30,8 @@ class Learnable(NamedTuple):
 
 def learnable(project: model.Project) -> Learnable | None:
     """Return what the pipeline can learn; ``None`` if that is not known because of a custom component."""
-    pipeline = project.config.pipeline
+    # Without a pipeline Rasa's default one is trained; without a configuration none is.
+    pipeline = pipeline_of(project.config) if project.config.keys else project.config.pipeline
     if not pipeline or any(is_custom(component.name) for component in pipeline):
         return None
     intents = {example.base_intent for example in project.nlu.examples if example.base_intent is not None}

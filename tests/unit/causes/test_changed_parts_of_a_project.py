@@ -15,6 +15,7 @@ from turncheck.causes.search import search
 from turncheck.evaluations.strength.faults import mutants_of
 from turncheck.messages.finding import Finding, Location, Name
 from turncheck.project.model import Project
+from turncheck.project.rasa_components import configured_policies, pipeline_of
 from turncheck.run.reading import read_configured
 from turncheck.settings.options import Settings
 
@@ -42,6 +43,20 @@ def test_what_says_the_same_in_another_order_is_no_change(bot: Project) -> None:
     )
 
     assert changes_between(bot, other).parts == ()
+
+
+@pytest.mark.parametrize("rasa", [0, 2, 3])
+def test_a_default_that_is_written_out_is_no_change_but_for_what_differs(rasa: int, bot: Project) -> None:
+    bot = dataclasses.replace(bot, domain=replace(bot.domain, rasa=rasa))
+    default = dataclasses.replace(bot, config=replace(bot.config, pipeline=None, policies=None))
+    pipeline, policies = pipeline_of(default.config), configured_policies(default.config, rasa)
+    fallback = dataclasses.replace(pipeline[-1], parameters={**pipeline[-1].parameters, "threshold": 0.8})
+    config = replace(bot.config, pipeline=(*pipeline[:-1], fallback), policies=policies[1:])
+    named = dataclasses.replace(bot, config=config)
+
+    for base, head, change in ((default, named, "removed"), (named, default, "added")):
+        parts = [(part.kind, part.name, part.change) for part in changes_between(base, head).parts]
+        assert parts == [("pipeline", fallback.name, "changed"), ("policies", policies[0].name, change)]
 
 
 def test_a_new_name_is_one_part_wherever_it_is_used(bot: Project) -> None:

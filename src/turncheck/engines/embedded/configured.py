@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from msgspec.structs import replace
 
 from turncheck.engines.embedded.policies.rules import FALLBACK, FORM, MAPPING, TWO_STAGE
-from turncheck.engines.embedded.policies.trainer import configured_policies, runs_in
+from turncheck.engines.embedded.policies.trainer import runs_in
 from turncheck.messages.errors import UserError
 from turncheck.messages.finding import NOWHERE, Location
 from turncheck.project.config import DEFAULT_RECIPE, policy_class
 from turncheck.project.model import Component, Config
-from turncheck.project.rasa_components import is_custom, known_component, pipeline_of
+from turncheck.project.rasa_components import configured_policies, is_custom, known_component, pipeline_of
 from turncheck.report.model import ConfiguredComponent, IgnoredParameter, Substitution
 
 if TYPE_CHECKING:

@@ -23,11 +23,10 @@ from turncheck.engines.conversation import Decision
 from turncheck.engines.embedded import model_archive
 from turncheck.engines.embedded.policies import rules
 from turncheck.messages.errors import TrainingRefusedError, UserError
-from turncheck.messages.finding import NOWHERE
 from turncheck.messages.phrasing import suggestion
 from turncheck.project.config import GRAPH_RECIPE, POLICIES, is_custom, policy_class, short_name
 from turncheck.project.model import Component, Config, Project, in_order_of_names
-from turncheck.project.rasa_components import ensure_policy_accepted
+from turncheck.project.rasa_components import POLICIES_IN_CODE, configured_policies, ensure_policy_accepted
 from turncheck.project.rasa_version import NEWEST, OLDEST
 
 if TYPE_CHECKING:
@@ -273,32 +272,6 @@ OF_OLDER: Final = frozenset({*_KINDS, "EnsemblePolicy"})
 
 DEFAULT_AUGMENTATION: Final = 50
 
-DEFAULT_POLICIES: Final = (
-    Component("MemoizationPolicy", {}, NOWHERE),
-    Component("RulePolicy", {}, NOWHERE),
-    Component("UnexpecTEDIntentPolicy", {"max_history": 5, "epochs": 100}, NOWHERE),
-    Component("TEDPolicy", {"max_history": 5, "epochs": 100, "constrain_similarities": True}, NOWHERE),
-)
-"""What Rasa's default recipe uses if ``config.yml`` names no policies."""
-_OF_RASA_2: Final = tuple(one for one in DEFAULT_POLICIES if one.name != "UnexpecTEDIntentPolicy")
-"""Rasa 2's own defaults; UnexpecTEDIntentPolicy became one in Rasa 3."""
-
-
-_IN_CODE: Final = (
-    Component("MemoizationPolicy", {}, NOWHERE),
-    Component("KerasPolicy", {}, NOWHERE),
-    Component(rules.FORM, {}, NOWHERE),
-    Component(rules.MAPPING, {}, NOWHERE),
-)
-"""What is run if a Rasa 0 project names its policies in its own training script, as most of them do."""
-
-
-def configured_policies(config: Config, rasa: int = NEWEST) -> Sequence[Component]:
-    """Return the policies of the configuration, or those that are run if the section is absent."""
-    if config.policies is not None:
-        return config.policies
-    return {OLDEST: _IN_CODE, 2: _OF_RASA_2}.get(rasa, DEFAULT_POLICIES)
-
 
 def train_ensemble(
     project: Project,
@@ -354,7 +327,7 @@ def train_ensemble(
 
 
 def _in_code(components: Sequence[Component]) -> list[Substitution]:
-    if components is not _IN_CODE:
+    if components is not POLICIES_IN_CODE:
         return []
     used = "MemoizationPolicy and KerasPolicy"
     return [_substitution("the policies of the training script", used, "a project's Python is not run here")]
