@@ -115,3 +115,32 @@ def test_every_output_names_the_cause_and_its_line(tmp_path: Path, monkeypatch: 
     assert [one.line for one in marked if one.path == "data/rules.yml" and one.level == "error"] == [line]
     shown = render_console(outcome.report, outcome.comparison, outcome.verdict, Links())
     assert place in str(shown.content)
+
+
+def test_every_output_names_what_makes_a_story_misunderstood(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn = "    - hi my friend\n"
+    nlu = BOT["data/nlu.yml"]
+    commit_change(
+        tmp_path,
+        BOT,
+        {"data/nlu.yml": nlu.replace(drawn, drawn + "    - can you lend me a book\n    - lend me a book\n" * 4)},
+    )
+    monkeypatch.chdir(tmp_path)
+    outcome: Outcome = api.run(".", base="main", evaluations=("validate", "core"), workers=1)
+    place = f"data/nlu.yml:{nlu[: nlu.index(drawn)].count(chr(10)) + 2}"
+
+    files = {rendered.name: rendered.encoded.decode() for rendered in (*outcome.renderings(), *outcome.texts())}
+
+    (sentence,) = outcome.comparison.misunderstood
+    assert [(cause.kind, cause.name) for cause in sentence.causes] == [("intents", "greet")]
+    assert place in outcome.verdict.summary
+    for name in ("comment.md", "summary.md", "junit.xml", "report.html"):
+        assert place in files[name], name
+    for line in (sentence.location, sentence.causes[0].location):
+        (marked,) = [
+            one
+            for one in find_annotations(outcome.report, outcome.comparison)
+            if line is not None and (one.path, one.line) == (line.path, line.line)
+        ]
+        assert place in marked.message
+    assert place in str(render_console(outcome.report, outcome.comparison, outcome.verdict, Links()).content)

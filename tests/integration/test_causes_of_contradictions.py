@@ -273,3 +273,31 @@ def test_of_new_stories_that_join_an_old_disagreement_only_they_are_to_blame(
     found = conflicts(judged({**NOISE, **asking("wait", "sent", "sent")}, {**BOT, **asking("wait", "sent")}))
 
     golden("\n".join(f"{conflict.location}: {conflict.message}" for conflict in found))
+
+
+# --- what is neither a rule nor a story ------------------------------------------------------------------------------
+
+BY_MOOD = "".join(
+    f"- rule: {mood}\n  condition:\n  - slot_was_set:\n    - mood: {mood}\n  steps:\n  - intent: give_address\n"
+    f"  - action: utter_{answer}\n"
+    for mood, answer in (("sad", "wait"), ("glad", "greet"))
+)
+
+
+def with_mood(influences: str) -> dict[str, str]:
+    slot = "  mood:\n    type: categorical\n    values: [sad, glad]\n    mappings:\n    - type: custom\n"
+    slot += f"    influence_conversation: {influences}\n"
+    return {
+        "domain.yml": BOT["domain.yml"].replace("slots:\n", f"slots:\n{slot}"),
+        "data/rules.yml": RULES + BY_MOOD,
+    }
+
+
+def test_a_slot_without_which_rules_agreed_is_to_blame(judged: Callable[..., Outcome], golden: Golden) -> None:
+    outcome = judged(with_mood("false"), {**BOT, **with_mood("true")})
+
+    (finding,) = [one for one in outcome.comparison.new_findings if one.code == "rule-contradiction"]
+    assert str(finding.location) == "domain.yml:10:29"
+    assert {place.path for place in finding.others} == {"data/rules.yml"}
+    assert [cause.name for cause in finding.causes] == ["mood"]
+    golden(f"{finding.message} {finding.hint} {outcome.verdict.summary}")

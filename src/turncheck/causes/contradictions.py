@@ -177,7 +177,9 @@ class Contradictions:
         return any(one in self._parts and other in self._parts for one, other in self._pairs(number))
 
     def contradicted(self, number: int, part: int) -> tuple[str, ...]:
-        """Return the rules and stories that a changed one contradicts where a finding is."""
+        """Return the rules and stories that a changed one contradicts where a finding is; none for other parts."""
+        if self.changes.parts[part].kind not in _BLOCKS:
+            return ()
         name = self.changes.parts[part].name
         found = {other if one == name else one for one, other in self._pairs(number) if name in {one, other}}
         return tuple(sorted(found - {""}))

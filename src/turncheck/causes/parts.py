@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
+from turncheck.causes.changed_lines import Definitions, first_changed_line, place_of_session
 from turncheck.causes.renaming import with_names
 from turncheck.messages.finding import Location
 from turncheck.messages.value_classes import field_names
@@ -31,6 +32,9 @@ if TYPE_CHECKING:
 
 Learner = Literal["nlu", "core"]
 """What must be trained again once a part is taken back."""
+
+_Sides = tuple[Definitions, Definitions]
+"""What the domains of the base and of the change define."""
 
 SYNONYMS_ONLY: Final = frozenset({"EntitySynonymMapper"})
 """The kinds of pipeline steps that learn from synonyms: no other needs to be trained again for these."""
@@ -112,9 +116,13 @@ class Changes:
 
 
 def changes_between(base: Project, head: Project, renamed: Iterable[NewName] = ()) -> Changes:
-    """Compare two states of a project; a new name is one part, wherever it is used."""
+    """Compare two states of a project; a new name is one part, wherever it is used.
+
+    What keeps an old name was not changed: that the name is another one elsewhere is no edit of it.
+    """
     new_names = tuple(renamed)
     sections = tuple(_sections(with_names(base, new_names), head))
+    kept = [_of_base(section) for section in _sections(base, head)] if new_names else [frozenset()] * len(sections)
     found: dict[tuple[str, str, int], list[tuple[int, int]]] = defaultdict(list)
     on_both: set[tuple[str, str, int]] = set()
     for number, section in enumerate(sections):
@@ -122,15 +130,20 @@ def changes_between(base: Project, head: Project, renamed: Iterable[NewName] = (
             key = section.group, item.name, number_of_name
             if item.before is not None and item.after is not None:
                 on_both.add(key)
-            if item.differs:
+            if item.differs and contents(item.after) not in kept[number]:
                 found[key].append((number, place))
-    parts = [_difference(sections, places, on_both=key in on_both) for key, places in found.items()]
+    sides = Definitions(base), Definitions(head)
+    parts = [_difference(sections, places, sides, on_both=key in on_both) for key, places in found.items()]
     places = [frozenset(one) for one in found.values()]
     renaming = {len(parts) + number: one for number, one in enumerate(new_names)}
     for one in new_names:
         parts.append(_renaming(one))
         places.append(frozenset())
     return Changes(head, sections, tuple(parts), tuple(places), renaming)
+
+
+def _of_base(section: _Section) -> frozenset[Hashable]:
+    return frozenset(contents(item.before) for item in section.items if item.before is not None)
 
 
 def _numbers(items: Sequence[_Item]) -> Iterator[int]:
@@ -150,7 +163,9 @@ def _renaming(new: NewName) -> Difference:
     )
 
 
-def _difference(sections: Sequence[_Section], places: Sequence[tuple[int, int]], *, on_both: bool) -> Difference:
+def _difference(
+    sections: Sequence[_Section], places: Sequence[tuple[int, int]], sides: _Sides, *, on_both: bool
+) -> Difference:
     """Describe a part; ``on_both``: whether both sides have anything of that name."""
     items = [(sections[number], sections[number].items[place]) for number, place in places]
     first = items[0]
@@ -168,7 +183,7 @@ def _difference(sections: Sequence[_Section], places: Sequence[tuple[int, int]],
         change=(
             "replaced" if replaces else "added" if is_new else "removed" if is_gone else "moved" if moved else "changed"
         ),
-        location=None if after is None else _place(after) if replaces else first_changed(counterpart, after),
+        location=None if after is None else _place(after) if replaces else _first_changed(counterpart, after, sides),
         base_location=None if before is None else _place(before),
         names=frozenset({first[1].name}).union(
             *(words_in(side) for _, item in items for side in (item.before, item.after) if side is not None)
@@ -211,7 +226,7 @@ def _sections(base: Project, head: Project) -> Iterator[_Section]:
         yield _Section(group, items, _put_in_domain(group), _LEARNERS.get(group, _always_core), _of_all_steps)
     texts = tuple(_Item(text, *_sides(text, before, after)) for text in _texts(before, after))
     yield _Section("actions", texts, _put_texts, _always_core, _of_all_steps)
-    session = _Item("", _Session(before.session, before.location), _Session(after.session, after.location))
+    session = _Item("", _session_of(base), _session_of(head))
     yield _Section("session", (session,), _put_session, _always_core, _of_all_steps)
     yield _Section(
         "intents", _of_mapping(_by_intent(base.nlu), _by_intent(head.nlu)), _put_examples, lambda _: _NLU, _of_all_steps
@@ -248,6 +263,10 @@ def _policies(project: Project) -> Sequence[model.Component]:
 class _Session(Struct, frozen=True):
     session: model.SessionConfig
     location: Location
+
+
+def _session_of(project: Project) -> _Session:
+    return _Session(project.domain.session, place_of_session(project) or project.domain.location)
 
 
 class _Language(Struct, frozen=True):
@@ -502,6 +521,13 @@ def _collect(value: Any, found: set[str]) -> None:
 
 
 # Where a part begins to differ.
+
+
+def _first_changed(before: Any, after: Any, sides: _Sides) -> Location | None:
+    """The same, to the line where the files of both sides have such places."""
+    one, other = (side.at(_place(value)) for side, value in zip(sides, (before, after), strict=True))
+    line = first_changed_line(one, other) if one is not None and other is not None else None
+    return line or first_changed(before, after)
 
 
 def first_changed(before: Any, after: Any) -> Location | None:

@@ -1,8 +1,10 @@
-"""A project with other names for its intents, entities, slots, responses, actions and forms."""
+"""A project with other names for its intents, entities, slots, responses, actions and forms, wherever it has them."""
 
 from __future__ import annotations
 
 import dataclasses
+import re
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import Struct
@@ -10,10 +12,10 @@ from msgspec.structs import replace
 
 from turncheck.messages.value_classes import field_names
 from turncheck.project import model
-from turncheck.project.nlu_data import EntityAnnotation, Example
+from turncheck.project.nlu_data import EntityAnnotation, Example, Lookup, Regex
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
 
     from turncheck.messages.finding import Location
     from turncheck.project.model import Project
@@ -51,10 +53,13 @@ _FIELDS: Final[Mapping[type, Mapping[str, str]]] = {
     model.ActiveLoopStep: {"name": "forms"},
     Example: {"intent": "intents"},
     EntityAnnotation: {"entity": "entities"},
+    Lookup: {"name": "entities"},
+    Regex: {"name": "entities"},
 }  # fmt: skip
 """The fields that name something, by class, and what kind of thing they name."""
 _ALSO: Final[Mapping[str, frozenset[str]]] = {"actions": frozenset({"responses", "forms"})}
 """Where the name of an action is expected, a response or a form may be named."""
+_SLOT_IN_TEXT: Final = re.compile(r"\{(\w+)\}")
 _PARTS: Final = ("intents", "entities", "slots", "forms", "responses", "actions")
 
 
@@ -68,14 +73,21 @@ def with_names(project: Project, names: Iterable[NewName]) -> Project:
     changed: dict[str, Any] = {
         part: {(new := renamer.of(value)).name: new for value in getattr(domain, part).values()} for part in _PARTS
     }
-    policies = None if project.config.policies is None else tuple(map(renamer.component, project.config.policies))
+    config, nlu = project.config, project.nlu
+    policies = None if config.policies is None else tuple(map(renamer.policy, config.policies))
+    pipeline = None if config.pipeline is None else tuple(map(renamer.component, config.pipeline))
     return dataclasses.replace(
         project,
         domain=replace(domain, **changed),
-        nlu=replace(project.nlu, examples=renamer.of(project.nlu.examples)),
+        nlu=replace(
+            nlu,
+            examples=renamer.of(nlu.examples),
+            lookups=renamer.of(nlu.lookups),
+            regexes=renamer.of(nlu.regexes),
+        ),
         stories=renamer.of(project.stories),
         rules=renamer.of(project.rules),
-        config=replace(project.config, policies=policies),
+        config=replace(config, policies=policies, pipeline=pipeline),
     )
 
 
@@ -88,6 +100,9 @@ class _Renamer(Struct, frozen=True):
             new = tuple(map(self.of, value))
             return value if all(one is other for one, other in zip(new, value, strict=True)) else new
         kind = type(value)
+        if isinstance(value, model.ResponseVariation):
+            said = self._said(value.content)
+            return value if said == value.content else replace(value, content=said)
         names = field_names(kind)
         if names is None:
             return value
@@ -115,10 +130,31 @@ class _Renamer(Struct, frozen=True):
             return f"{self.table[kind, first]}/{key}"
         return name
 
-    def component(self, component: model.Component) -> model.Component:
+    def policy(self, policy: model.Component) -> model.Component:
         """Return a policy whose parameters name actions by their new names."""
+        return self._with_parameters(policy, dict.fromkeys(policy.parameters, "actions"))
+
+    def component(self, component: model.Component) -> model.Component:
+        """Return a component of the pipeline that names its retrieval intent by the new name."""
+        return self._with_parameters(component, {"retrieval_intent": "intents"})
+
+    def _with_parameters(self, component: model.Component, kinds: Mapping[str, str]) -> model.Component:
         changed = {
-            name: self._named("actions", value) if isinstance(value, str) else value
+            name: self._named(kinds[name], value) if name in kinds and isinstance(value, str) else value
             for name, value in component.parameters.items()
         }
         return component if changed == component.parameters else dataclasses.replace(component, parameters=changed)
+
+    def _said(self, content: Any) -> Any:
+        """Return what a response says with the new names of slots, in its texts and conditions."""
+        if isinstance(content, str):
+            return _SLOT_IN_TEXT.sub(lambda found: f"{{{self._named('slots', found[1])}}}", content)
+        if isinstance(content, tuple | list):
+            return [self._said(one) for one in content]
+        if not isinstance(content, Mapping):
+            return content
+        is_condition = content.get("type") == "slot" and "name" in content
+        return {
+            key: self._named("slots", value) if is_condition and key == "name" else self._said(value)
+            for key, value in content.items()
+        }

@@ -14,7 +14,7 @@ from turncheck.comparison.training_changes import f1_of_intent
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from turncheck.comparison.changes import CaseChange, ChangedCases, FindingChange
+    from turncheck.comparison.changes import CaseChange, ChangedCases, FindingChange, MisunderstoodSentence
     from turncheck.comparison.model import ChangedItem, Comparison
     from turncheck.report.causes import Asked, Cause, Causes
     from turncheck.report.model import Report
@@ -55,12 +55,33 @@ def with_causes(comparison: Comparison, head: Report, base: Report) -> Compariso
         msgspec.structs.replace(metric, causes=of_figures[metric.name]) if metric.name in of_figures else metric
         for metric in comparison.metrics
     )
-    return msgspec.structs.replace(
+    explained = msgspec.structs.replace(
         comparison,
         **cases,
         metrics=metrics,
         new_findings=_with_causes_of_findings(comparison.new_findings, found),
     )
+    return msgspec.structs.replace(
+        explained,
+        misunderstood=_of_sentences(explained.misunderstood, explained.stories),
+        misunderstood_in_cases=_of_sentences(explained.misunderstood_in_cases, explained.e2e),
+    )
+
+
+def _of_sentences(
+    sentences: tuple[MisunderstoodSentence, ...], tests: ChangedCases
+) -> tuple[MisunderstoodSentence, ...]:
+    """Return the sentences with what is proved to be the cause of all tests that each keeps from passing."""
+    proved = {
+        (case.name, case.location): case.causes
+        for case in tests.newly_misunderstood
+        if case.causes and all(cause.proved for cause in case.causes)
+    }
+    found = []
+    for sentence in sentences:
+        causes, *others = {proved.get((test.name, test.location), ()) for test in sentence.stories} or {()}
+        found.append(sentence if others else msgspec.structs.replace(sentence, causes=causes))
+    return tuple(found)
 
 
 def _with_causes_of_findings(findings: tuple[FindingChange, ...], found: Causes) -> tuple[FindingChange, ...]:

@@ -416,6 +416,8 @@ class MisunderstoodSentence(Part, frozen=True, kw_only=True):
     """The stories or end-to-end cases that it keeps from passing."""
     copies: int = 0
     """How many more stories are copies of these."""
+    causes: tuple[Cause, ...] = ()
+    """The changed parts without which each of these stories or cases passes, if they are proved."""
 
     @property
     def number(self) -> int:

@@ -1,6 +1,7 @@
-"""Contradictions that changed rules and stories bring: their own fault, not that of the stories that nobody touched.
+"""Contradictions that a change brings: its own fault, not that of the rules and stories that nobody touched.
 
-One finding stands for all that a changed rule or story contradicts, at its changed line, with advice about the change.
+One finding stands for all that a changed rule or story contradicts, or that a changed slot or setting lets contradict
+each other, at its changed line, with advice about the change.
 """
 
 from __future__ import annotations
@@ -26,8 +27,10 @@ _OF_RULES: Final = "rule-contradiction"
 CONTRADICTIONS: Final = frozenset({_OF_RULES, "story-conflict"})
 """The findings that are gathered at their causes."""
 _ADVICE: Final = "Undo it, or change with it what it contradicts."
+_ADVICE_FOR_OTHERS: Final = "Undo it, or change with it what contradicts each other."
 _ADVICE_FOR_SEVERAL: Final = "Let the same action follow in all of them, or undo what does not belong."
 _MOST_NAMED: Final = 3
+_BLOCKS: Final = frozenset({"rules", "stories"})
 
 _Key = tuple[str, tuple["Cause", ...]]
 """A code, and the part that brings such findings, or the parts of which none alone does."""
@@ -81,10 +84,11 @@ def _is_about_one(finding: Finding) -> bool:
 
 
 def stands_at_its_causes(found: CausesOfFinding) -> bool:
-    """Whether changed rules and stories bring a contradiction, and are still there."""
+    """Whether changed rules and stories, or one other changed part, bring a contradiction, and are still there."""
     causes = found.causes
-    are_there = all(one.kind in {"rules", "stories"} and one.location for one in causes)
-    return bool(causes) and found.code in CONTRADICTIONS and are_there
+    are_blocks = all(one.kind in _BLOCKS for one in causes)
+    are_there = all(one.location is not None for one in causes)
+    return bool(causes) and found.code in CONTRADICTIONS and are_there and (are_blocks or len(causes) == 1)
 
 
 def _with_names(finding: Finding, cause: Cause, contradicted: Sequence[str]) -> Finding:
@@ -113,7 +117,8 @@ def _of_causes(causes: tuple[Cause, ...], findings: Sequence[Finding], rules: Co
     """All contradictions that a changed rule or story brings, or several of which none alone does, as one finding."""
     named = _stories_of(findings)
     first, is_single, keys = causes[0], len(causes) == 1, _keys_of(findings)
-    others = [name for name in named if name != first.name] or list(
+    is_block = first.kind in _BLOCKS
+    others = [name for name in named if name != first.name or not is_block] or list(
         dict.fromkeys(str(one.location) for one in findings)
     )
     fault = _fault(causes, others, rules, keys)
@@ -122,11 +127,11 @@ def _of_causes(causes: tuple[Cause, ...], findings: Sequence[Finding], rules: Co
         each = f"the intent '{keys[0].name}'" if len(keys) == 1 else f"each of these intents, for '{keys[0].name}'"
         hint = f"Write one rule for {each}, with the action 'utter_{keys[0].name}'."
     elif is_single:
-        message, hint = f"The {fault}: {some_of(others)}.", _ADVICE
+        message, hint = f"The {fault}: {some_of(others)}.", _ADVICE if is_block else _ADVICE_FOR_OTHERS
     else:
         message, hint = f"{fault}: {some_of([cause.name for cause in causes])}.", _ADVICE_FOR_SEVERAL
-    of_story = is_single and first.kind == "stories"
-    places = {place for one in findings for place in ((one.location, *one.others) if of_story else (one.location,))}
+    with_others = is_single and first.kind != "rules"
+    places = {place for one in findings for place in ((one.location, *one.others) if with_others else (one.location,))}
     at = [place for cause in causes if (place := cause.location)] or [finding.location for finding in findings]
     location = min(at, key=lambda place: place.sort_key)
     return msgspec.structs.replace(
@@ -170,6 +175,8 @@ def _fault(causes: Sequence[Cause], contradicted: Collection[str], rules: Collec
         *([count(len(contradicted) - of_rules, "story", "stories")] if len(contradicted) > of_rules else []),
         *([count(of_rules, "rule")] if of_rules else []),
     ]
+    if causes[0].kind not in _BLOCKS:
+        return f"{_in_short(causes[0])}, and now {' and '.join(counted)} contradict each other"
     return f"{_in_short(causes[0])} and now contradicts {' and '.join(counted)}"
 
 
@@ -186,7 +193,10 @@ def _rules_of(report: Report) -> frozenset[str]:
 
 def _in_short(cause: Cause) -> str:
     """``rule 'greet' was changed``."""
-    what = f"{SINGULAR.get(cause.kind, 'part')} '{cause.name}'"
+    kind = SINGULAR.get(cause.kind, "part")
+    what = f"{kind} '{cause.name}'" if cause.name else kind
+    if cause.change == "renamed":
+        return f"{kind} '{cause.old_name}' was renamed to '{cause.name}'"
     return f"{what} replaced '{cause.old_name}'" if cause.change == "replaced" else f"{what} was {cause.change}"
 
 

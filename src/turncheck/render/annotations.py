@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 from msgspec import Struct
 
 from turncheck.comparison.changes import listed_in
-from turncheck.comparison.failed_tests import newly_failing_tests
+from turncheck.comparison.failed_tests import newly_failing_tests, tests_of
 from turncheck.comparison.misunderstood import misunderstood_sentences
-from turncheck.comparison.training_changes import dropped_intents, intent_of
+from turncheck.comparison.training_changes import dropped_intents, intent_of, is_likely_misparsed
+from turncheck.evaluations.kinds import TESTS
 from turncheck.gates.table import counts_old_failures
 from turncheck.messages.phrasing import count
 from turncheck.messages.plain_text import one_line
@@ -22,7 +23,15 @@ from turncheck.render.phrases import expected_got, expected_intent, nearest, und
 from turncheck.render.rendered import Rendered
 from turncheck.render.sinks.commands import command
 from turncheck.render.spans import Line, line, plain
-from turncheck.render.wording.causes import cause_in_words, is_proved, why_dropped_in_words, why_in_words
+from turncheck.render.wording.causes import (
+    causes_in_words,
+    is_proved,
+    why_dropped_in_words,
+    why_found_in_words,
+    why_in_words,
+    why_misunderstood_in_words,
+    without_causes,
+)
 from turncheck.render.wording.newly_judged import WHAT, details, mostly_wrong, outcome_in_words
 from turncheck.render.wording.tests import failing_in_quarantine, quarantine_in_words, with_copy_count
 
@@ -83,7 +92,7 @@ def find_remarks(report: Report, comparison: Comparison | None) -> list[Remark]:
     remarks = [*new_findings, *_test_remarks(new), *_test_remarks(stood_in, level="warning")]
     remarks += _misunderstood_remarks(report, compared)
     if compared:
-        remarks += _cause_remarks(compared)
+        remarks += _cause_remarks(report, compared)
         remarks += [
             Remark(
                 "warning",
@@ -199,23 +208,25 @@ def _test_remarks(
     return remarks
 
 
-def _cause_remarks(compared: Comparison) -> list[Remark]:
+def _cause_remarks(report: Report, compared: Comparison) -> list[Remark]:
     """What is proved to make tests fail, at its own changed line: there people look first."""
-    explained: dict[tuple[Cause, ...], list[str]] = {}
-    for kind, case in newly_failing_tests(compared):
-        if is_proved(case):
-            explained.setdefault(case.causes, []).append(f"{kind} {one_line(case.name, 100)}")
-    remarks = []
-    for causes, tests in explained.items():
-        more = f" and {count(len(tests) - 1, 'more test')}" if len(tests) > 1 else ""
-        for cause in causes:
-            if cause.location is None:
-                continue
-            others = [cause_in_words(other) for other in causes if other is not cause]
-            with_them = f", together with this: {'; '.join(others)}" if others else ""
-            title = f"makes the {tests[0]} fail{more}"
-            text = f"{cause_in_words(cause)}; without that, {'it passes' if not more else 'they pass'}{with_them}"
-            remarks.append(Remark("error", title, one_line(text, _LINE), cause.location, "cause", tests[0]))
+    misunderstood = [
+        (TESTS[name][0], case)
+        for name, cases in tests_of(compared)
+        if not is_likely_misparsed(compared, name)
+        for case in cases.newly_misunderstood
+    ]
+    level = _level_of_misunderstood(report)
+    remarks = _at_causes(newly_failing_tests(compared), "error", "fail")
+    remarks += _at_causes(misunderstood, level, "misunderstood")
+    for finding in compared.new_findings:
+        if why := why_found_in_words(finding):
+            places = [cause.location for cause in finding.causes if cause.location is not None]
+            text = one_line(f"{finding.message} {why}", _LINE)
+            remarks += [
+                Remark(_SEVERITIES[finding.severity], finding.code, text, place, "cause", finding.message)
+                for place in places
+            ]
     for metric in dropped_intents(compared):
         intent, places = intent_of(metric.name), [cause.location for cause in metric.known_causes if cause.location]
         title, text = f"makes the intent {one_line(intent, 100)} worse", one_line(why_dropped_in_words(metric), _LINE)
@@ -223,11 +234,27 @@ def _cause_remarks(compared: Comparison) -> list[Remark]:
     return remarks
 
 
+def _at_causes(tests: Iterable[tuple[str, CaseChange]], level: Level, ends: str) -> list[Remark]:
+    """One remark at each part that makes tests end so, wherever several do it only together."""
+    explained: dict[tuple[Cause, ...], list[str]] = {}
+    for kind, case in tests:
+        if is_proved(case):
+            explained.setdefault(case.causes, []).append(f"{kind} {one_line(case.name, 100)}")
+    remarks = []
+    for causes, names in explained.items():
+        more = f" and {count(len(names) - 1, 'more test')}" if len(names) > 1 else ""
+        text = f"{causes_in_words(causes)}; {without_causes(causes)}, {'they pass' if more else 'it passes'}"
+        title = f"makes the {names[0]}{more} {ends}"
+        places = [cause.location for cause in causes if cause.location is not None]
+        remarks += [Remark(level, title, one_line(text, _LINE), place, "cause", names[0]) for place in places]
+    return remarks
+
+
 def _misunderstood_remarks(report: Report, compared: Comparison | None) -> list[Remark]:
     """Sentences that are the only reason why tests fail, as severe as the settings count them."""
     stories, cases = misunderstood_stories(report), misunderstood_cases(report)
     explained = (compared.misunderstood, compared.misunderstood_in_cases) if compared else ((), ())
-    level: Level = "error" if report.settings.misunderstood == "fail" else "warning"
+    level = _level_of_misunderstood(report)
     found = [
         ("story", "as written the story passes", misunderstood_sentences(stories), explained[0]),
         ("end-to-end case", "understood as on the base the case passes", misunderstood_sentences(cases), explained[1]),
@@ -241,6 +268,8 @@ def _misunderstood_remarks(report: Report, compared: Comparison | None) -> list[
             spans = line(_misunderstood_line(misunderstood_sentence, kind), f"; {passes}")
             for near in misunderstood_sentence.because[:1]:
                 spans = line(spans, nearest(near.text, near.intent, near.location, _drew(near)))
+            if why := why_misunderstood_in_words(misunderstood_sentence):
+                spans = line(spans, f"; {why}")
             title, text = f"misunderstood in {kind} {names}", one_line(plain(spans), _LINE)
             remarks.append(
                 Remark(
@@ -253,6 +282,10 @@ def _misunderstood_remarks(report: Report, compared: Comparison | None) -> list[
                 )
             )
     return remarks
+
+
+def _level_of_misunderstood(report: Report) -> Level:
+    return "error" if report.settings.misunderstood == "fail" else "warning"
 
 
 def _misunderstood_line(misunderstood_sentence: MisunderstoodSentence, kind: str) -> Line:

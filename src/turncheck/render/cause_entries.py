@@ -10,7 +10,7 @@ from turncheck.render.spans import Code, Entry, at, line
 from turncheck.render.wording.causes import is_proved, without_causes, without_in_words
 
 if TYPE_CHECKING:
-    from turncheck.comparison.changes import CaseChange, FindingChange
+    from turncheck.comparison.changes import CaseChange, FindingChange, MisunderstoodSentence
     from turncheck.comparison.metrics import MetricDelta
     from turncheck.report.causes import Cause
 
@@ -33,12 +33,21 @@ def causes_of(case: CaseChange, right: str = "passes", wrong: str = "fails") -> 
     return [*(_cause(part) for part in others), _cause(last, after=f"; {without_in_words(case, right, wrong)}")]
 
 
+def causes_of_sentence(sentence: MisunderstoodSentence) -> list[Entry]:
+    """The changed parts without which the tests pass that a misunderstood sentence keeps from passing."""
+    if not sentence.causes:
+        return []
+    *others, last = sentence.causes
+    after = f"; {without_causes(sentence.causes)}, {'it passes' if sentence.number == 1 else 'they pass'}"
+    return [*(_cause(part) for part in others), _cause(last, after=after)]
+
+
 def causes_of_finding(finding: FindingChange) -> list[Entry]:
     """The changed parts without which a finding is gone, unless it is at its cause."""
     if not finding.causes or finding.causes[0].location == finding.location:
         return []
     *others, last = finding.causes
-    after = f"; without {'that' if not others else 'these changes'}, it is gone"
+    after = f"; {without_causes(finding.causes)}, it is gone"
     return [*(_cause(part) for part in others), _cause(last, after=after)]
 
 

@@ -13,7 +13,7 @@ from turncheck.messages.finding import Finding, Location
 from turncheck.messages.phrasing import count
 from turncheck.render import phrases
 from turncheck.render.case_keys import key_of_sentence, key_of_test, key_of_text
-from turncheck.render.cause_entries import causes_of, causes_of_finding
+from turncheck.render.cause_entries import causes_of, causes_of_finding, causes_of_sentence
 from turncheck.render.spans import PROSE_LIMIT, Code, Entry, Line, PlaceSpan, Prose, Said, at, line, listed
 from turncheck.render.strength_notes import variant_line
 from turncheck.render.wording.changes import with_it
@@ -170,9 +170,9 @@ def _keeps_from_passing(
         return Entry(line(spoilt, ": the imported files do not say which sentence"), at(sentence.location))
     wrong = phrases.expected_understood(sentence.expected, sentence.predicted, case=case)
     spans = line(Said(sentence.text), ": ", wrong, phrases.confidence_text(sentence.confidence), " in ", spoilt)
-    reasons = (training(change, not_new=not_new) for change in sentence.because)
+    reasons = (*causes_of_sentence(sentence), *(training(change, not_new=not_new) for change in sentence.because))
     key = key_of_test("end-to-end case" if case else "story", sentence.stories[0].name) if sentence.stories else ""
-    return Entry(spans, at(sentence.location), below=tuple(reasons), case=key)
+    return Entry(spans, at(sentence.location), below=reasons, case=key)
 
 
 def steps(tests: Sequence[Test]) -> Entry:
@@ -217,10 +217,10 @@ def _not_run_there(case: changes.CaseChange) -> list[str]:
 def _test(kind: str, case: changes.CaseChange) -> Line:
     edits = [edit for edit in case.edits if edit != "moved"]
     new = [] if case.base_passed is not None else ["new"] if case.base_location is None else _not_run_there(case)
-    remark = f" ({', '.join([*new, *edits])})" if new or edits else ""
+    remark = line(f" ({', '.join([*new, *edits])}", _elsewhere(case), ")") if new or edits else ()
     is_new = case.base_location is None
     runs = "" if isinstance(case.repeats, UnsetType) else f": {runs_in_words(case.repeats, is_new=is_new)}"
-    return line(f"{kind} ", Code(case.name), f"{remark}{with_copy_count(case)}{runs}")
+    return line(f"{kind} ", Code(case.name), remark, f"{with_copy_count(case)}{runs}")
 
 
 def quarantined(failing: HeldTest) -> Entry:

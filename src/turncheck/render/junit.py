@@ -31,7 +31,6 @@ from turncheck.comparison.cases import batch_actual, batch_expected, decisive_st
 from turncheck.comparison.failures import FailedTest
 from turncheck.comparison.matching import places_of
 from turncheck.comparison.quarantine import entry_of, is_excused
-from turncheck.comparison.training_changes import dropped_intents, intent_of
 from turncheck.gates.table import subject_of
 from turncheck.messages.finding import Finding, Location
 from turncheck.messages.phrasing import count
@@ -51,11 +50,11 @@ from turncheck.render.junit_lines import (
     varying,
 )
 from turncheck.render.junit_names import Named, distinct, path_of_class
+from turncheck.render.known_causes import KnownCauses
 from turncheck.render.links import Links, PathResolver, places, repository_path
 from turncheck.render.phrases import expected_got, moment, why_unjudged
 from turncheck.render.rendered import Rendered
 from turncheck.render.spans import plain
-from turncheck.render.wording.causes import why_dropped_in_words, why_in_words
 from turncheck.render.wording.newly_judged import details, outcome_in_words
 from turncheck.render.wording.repeats import runs_in_words
 from turncheck.render.wording.tests import failed_test, quarantine_in_words
@@ -63,7 +62,6 @@ from turncheck.render.wording.tests import failed_test, quarantine_in_words
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from turncheck.comparison.changes import CaseChange
     from turncheck.comparison.model import Comparison
     from turncheck.render.assistants import Assistants, FailedAssistant
     from turncheck.render.wording.verdict import GateResult, Verdict
@@ -133,9 +131,7 @@ class SuiteWriter:
         self._keys = CaseKeys(report)
         judged = compared if compared and compared.judged else None
         self._newly_failing = by_place(judged.stories.newly_failing if judged else ())
-        self._newly_failing_cases = by_place(judged.e2e.newly_failing if judged else ())
-        dropped = dropped_intents(judged) if judged else []
-        self._dropped = {intent_of(metric.name): why_dropped_in_words(metric) for metric in dropped}
+        self._causes = KnownCauses(judged, self._rooted)
         self._newly_judged = {one.name: one for one in (judged.newly_judged if judged else ()) if one.kind == "intents"}
         self._project = report.project.root or report.project.name
         self._whole = next(places(report), None)
@@ -210,9 +206,13 @@ class SuiteWriter:
         rooted = self._rooted
         worst = next((finding for finding in findings if finding.severity == "error"), findings[0])
         lines = [
-            f"{rooted.location(finding.location)}: {finding.severity}: "
-            + rooted.text(f"{finding.message} {finding.hint}")
+            line
             for finding in findings
+            for line in (
+                f"{rooted.location(finding.location)}: {finding.severity}: "
+                + rooted.text(f"{finding.message} {finding.hint}"),
+                *self._causes.of_finding(finding),
+            )
         ]
         written = self._case(case, at=worst.location)
         if worst.severity == "error":
@@ -291,7 +291,7 @@ class SuiteWriter:
         lines = [
             f"{number - len(wrong)} of {number} right{f', {unclear} unclear' if unclear else ''}",
             *page,
-            *(misclassified(self._rooted, prediction) for prediction in wrong),
+            *("; ".join([misclassified(self._rooted, one), *self._causes.of_sentence(one)]) for one in wrong),
             *(words for prediction in judged if (words := varying(self._rooted, prediction))),
         ]
         new = self._newly_judged.get(judged[0].expected.intent or "")
@@ -299,8 +299,8 @@ class SuiteWriter:
             f"{'newly judged' if new.known else 'new'}, and {outcome_in_words(new)}{plain(details(new))}" if new else ""
         )
         written = self._case(case, at=location)
-        why = self._rooted.text(self._dropped.get(judged[0].expected.intent or "", ""))
-        lines[1:1] = [attribute(said) for said in (words, why) if said]
+        why = self._causes.of_intent(judged[0].expected.intent or "")
+        lines[1:1] = [attribute(said) for said in (words, *why) if said]
         if gates:
             message = attribute("; ".join(gate.reason for gate in gates))
             written.add_failure_info(message, self._text(lines, location), "gate")
@@ -326,22 +326,18 @@ class SuiteWriter:
             location = new.location
         written = self._case(case, at=location, seconds=self._report.timings.get(f"core[{number}]"))
         page = self._on_page(self._keys.stories[number])
+        why = self._causes.of_test("core", story.name, places_of(story))
         if self._settled_by_quarantine(written, FailedTest("core", story.name, location=location), passed=story.passed):
             return written
         if story.outcome == "misunderstood":
-            self._misunderstood(written, story, location, page)
+            self._misunderstood(written, story, location, [*page, *why])
         elif not story.passed:
             said = (new.expected, new.actual) if new else (wrong.wanted, wrong.got) if wrong else ("", "")
             message = plain(expected_got(*said)) or "the story failed"
             lines = [line for step in story.steps for line in step_lines(self._rooted, step)]
             also = [f"also misunderstood: {line}" for line in misparsed_lines_of(self._rooted, story)]
-            why = self._why(new)
             written.add_failure_info(attribute(message), self._text([*lines, *also, *page, *why], location), "story")
         return written
-
-    def _why(self, case: CaseChange | None) -> list[str]:
-        """The changed part of the project that makes a test fail, as the last line."""
-        return [self._rooted.text(why)] if case is not None and (why := why_in_words(case)) else []
 
     def _settled_by_quarantine(self, written: TestCase, test: FailedTest, *, passed: bool) -> bool:
         """Write a test that its quarantine decides about: one that may fail is skipped, one that must has failed."""
@@ -397,13 +393,13 @@ class SuiteWriter:
         test = FailedTest("e2e", result.name, repeats=result.repeats, location=location)
         if result.outcome != "skipped" and self._settled_by_quarantine(written, test, passed=result.passed):
             return written
+        why = self._causes.of_test("e2e", result.name, places_of(result))
         match result.outcome:
             case "failed":
-                why = self._why(self._newly_failing_cases(result.name, places_of(result)))
                 lines = [*result.difference, *heard(self._rooted, result), *page, *why]
                 written.add_failure_info(attribute(words), self._text(lines, location), "assertion")
             case "misunderstood":
-                self._misunderstood_case(written, result, location, page)
+                self._misunderstood_case(written, result, location, [*page, *why])
             case "error":
                 message = reason if result.reason else words
                 written.add_error_info(attribute(message), self._text([*result.difference, *page], location), "error")
@@ -437,7 +433,8 @@ class SuiteWriter:
                 written.add_error_info(attribute(batch_actual(result)), self._text(page, result.location), "error")
             elif not result.passed:
                 message = attribute(plain(expected_got(batch_expected(result), batch_actual(result))))
-                written.add_failure_info(message, self._text([*batch_lines(result), *page], result.location), "batch")
+                lines = [*batch_lines(result), *page, *self._causes.of_test("batch", result.text, [result.location])]
+                written.add_failure_info(message, self._text(lines, result.location), "batch")
             of_suite[id(suite)].append(written)
         for suite in suites:
             tested = tested_at(suite, self._report.source.measured)

@@ -73,6 +73,40 @@ def test_a_new_name_is_one_part_wherever_it_is_used(bot: Project) -> None:
     assert not changes_between(bot, changes.without([0])).parts
 
 
+@pytest.mark.parametrize(
+    ("kind", "old", "use"),
+    [
+        ("slots", "appointment", "Shall I cancel your appointment, {new}?"),
+        ("entities", "medication", "Lookup(name='new'"),
+        ("intents", "faq", "'retrieval_intent': 'new'"),
+    ],
+)
+def test_a_new_name_is_taken_back_wherever_it_is(kind: str, old: str, use: str) -> None:
+    bot = read_configured(Settings(project=str(Path(__file__).parents[3] / "examples" / "clinic")))
+    new = changes_between(bot, bot, [NewName(kind, "new", old)])
+    renamed = new.without(range(len(new.parts)))
+
+    changes = changes_between(bot, renamed, [NewName(kind, old, "new")])
+
+    assert use in repr((renamed.domain.responses, renamed.config.pipeline, renamed.nlu.lookups))
+    assert [(part.kind, part.name) for part in changes.parts] == [(kind, "new")]
+    assert not changes_between(bot, changes.without([0])).parts
+
+
+def test_what_keeps_an_old_name_is_not_changed(bot: Project) -> None:
+    old = next(
+        name for name in bot.domain.responses if any(name in repr(story.steps) for story in bot.stories + bot.rules)
+    )
+    new = changes_between(bot, bot, [NewName("responses", "utter_new", old)])
+    renamed = new.without(range(len(new.parts)))
+    half = dataclasses.replace(renamed, rules=bot.rules, stories=bot.stories)
+
+    changes = changes_between(bot, half, [NewName("responses", old, "utter_new")])
+
+    assert [(part.kind, part.change) for part in changes.parts] == [("responses", "renamed")]
+    assert not changes_between(bot, changes.without([0])).parts
+
+
 def test_an_intent_that_leaves_the_domain_while_its_sentences_come_is_one_part() -> None:
     bot = read_configured(Settings(project=str(Path(__file__).parents[3] / "examples" / "pizzeria")))
     other = tuple(example for example in bot.nlu.examples if example.base_intent != "greet")

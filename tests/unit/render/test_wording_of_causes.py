@@ -92,3 +92,9 @@ def test_a_transcript_begins_with_why(golden: Golden) -> None:
     assert {one.kind for one in listed} == {"story", "case", "batch"}
     (why,) = {one.remarks[0] for one in listed}
     golden(why)
+
+
+def test_a_test_that_is_edited_by_another_file_says_by_which() -> None:
+    test = replace(failing("one", cause("a")), edits=("edited",), edited_in=("domain.yml",))
+
+    assert "domain.yml" in plain(steps([("story", test)]).line)

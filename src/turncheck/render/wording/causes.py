@@ -13,7 +13,7 @@ from turncheck.messages.phrasing import count
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-    from turncheck.comparison.changes import CaseChange
+    from turncheck.comparison.changes import CaseChange, FindingChange, MisunderstoodSentence
     from turncheck.comparison.metrics import MetricDelta
     from turncheck.comparison.model import Comparison
     from turncheck.report.causes import Cause
@@ -72,6 +72,13 @@ def why_in_words(case: CaseChange) -> str:
     return f"possibly because {cause_in_words(first)}{more}"
 
 
+def why_misunderstood_in_words(sentence: MisunderstoodSentence) -> str:
+    """The same of a sentence that keeps tests from passing, as far as it is proved."""
+    causes = sentence.causes
+    tests = "it passes" if sentence.number == 1 else "they pass"
+    return f"because {causes_in_words(causes)}; {without_causes(causes)}, {tests}" if causes else ""
+
+
 def why_dropped_in_words(metric: MetricDelta) -> str:
     """The same of an intent whose F1 dropped."""
     causes = metric.known_causes
@@ -79,6 +86,14 @@ def why_dropped_in_words(metric: MetricDelta) -> str:
         return ""
     undone = f"{without_causes(causes)}, its sentences are understood as on the base"
     return f"because {causes_in_words(causes)}; {undone}"
+
+
+def why_found_in_words(finding: FindingChange) -> str:
+    """The same of a finding, unless it is at its cause."""
+    causes = finding.causes
+    if not causes or causes[0].location == finding.location:
+        return ""
+    return f"because {causes_in_words(causes)}; {without_causes(causes)}, it is gone"
 
 
 def how_proved(report: Report, compared: Comparison | None) -> list[str]:

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 def taken_away_in_words(report: Report, compared: Comparison, told: AbstractSet[str] = frozenset()) -> list[str]:
     """Return what is no longer read, judged or understood, and what was removed or moved, the worst first.
 
-    ``told``: the names of intents of which the line says already that their sentences are gone.
+    ``told``: the names of which the line says already what happened to them.
     """
     otherwise = read_as_something_else(report, compared)
     clauses = [_read_otherwise_in_words(otherwise, compared)] if otherwise else []
@@ -44,7 +44,8 @@ def taken_away_in_words(report: Report, compared: Comparison, told: AbstractSet[
     if less and changed:
         clauses.append(f"{count(less.number, 'sentence')} no longer understood ({changed})")
     clauses += _annotations(compared.stripped)
-    components = [component for component in compared.changed_components if component.change == "removed"]
+    gone = [component for component in compared.changed_components if component.change == "removed"]
+    components = [component for component in gone if component.name not in told]
     if components:
         more = f" and {len(components) - 1:,} more" if len(components) > 1 else ""
         clauses.append(f"{SINGULAR[components[0].kind]} '{components[0].name}'{more} removed")

@@ -228,9 +228,10 @@ def _failed_tests(
         said = [*losses, *wording.unanswered_in_words(report), *unexpected, *old_failures]
         return Clause(wording.joined(said)) if said else None
     more = f"{old:,} more" if new else count(old, "test")
-    also = f", {more} {'fails' if old == 1 else 'fail'} on the base too" if old > 0 else ""
     first = _because_of_errors(failing, comparison) if new and not data else ""
     cause = _why_newly_failing(comparison) if new and not first else ""
+    others = f"{more} {'fails' if old == 1 else 'fail'} on the base too" if old > 0 else ""
+    also = f" ({others})" if others and cause else f", {others}" if others else ""  # the cause is not theirs
     says = frozenset({"explained"} if first else ())
     whole = "".join(f"{words}; " for words in losses)
     return Clause(f"{whole}{first}{wording.joined([*new, *data, *unexpected])}{also}{cause}", says)

@@ -16,6 +16,7 @@ from turncheck.evaluations.kind import OF_ONE, REPEATED, repeats_of
 from turncheck.evaluations.kinds import TESTS, WITHOUT_TESTS
 from turncheck.messages.phrasing import count
 from turncheck.render.wording import tests as wording
+from turncheck.render.wording.causes import because_in_words, is_proved
 from turncheck.render.wording.changes import (
     all_stories_gone,
     broken_intents_in_words,
@@ -212,7 +213,8 @@ def _newly_misunderstood(tally: Tally, cases: Sequence[CaseChange], compared: Co
     details = ", ".join([*some, *noise, *([f"{old:,} more {ON_BASE_TOO}"] if old > 0 else [])])
     one, many = TESTS[tally.evaluation]
     tests = count(new, f"new {one}", f"new {many}") if added == new else f"{count(new, one, many)} newly"
-    return f"{tests} misunderstood{f' ({details})' if details else ''}"
+    proved = not noise and any(map(is_proved, cases))
+    return f"{tests} misunderstood{f' ({details})' if details else ''}{because_in_words(cases) if proved else ''}"
 
 
 def _only_misunderstood_now(cases: ChangedCases) -> Iterable[CaseChange]:
@@ -405,10 +407,13 @@ def summarize(
 
 
 def _named(failing: Sequence[JudgedGate], compared: Comparison | None) -> frozenset[str]:
-    """The names that the error in the data is about that the line quotes."""
+    """The names that the line says already: of the error that it quotes, and of components that make tests fail."""
+    newly = failed_tests.newly_failing_tests(compared) if compared is not None else []
+    causes = (cause for _, case in newly for cause in case.causes if cause.proved)
+    components = frozenset(cause.name for cause in causes if cause.kind in {"pipeline", "policies"})
     about_errors = (gate for gate in failing if gate.gate.subject == "errors" and gate.gate.new)
     quoted = (quoted_error(gate, compared) for gate in about_errors)
-    return frozenset(name.name for error in quoted if error is not None for name in error.names)
+    return components.union(name.name for error in quoted if error is not None for name in error.names)
 
 
 def reservation(report: Report, comparison: Comparison | None, gates: Sequence[JudgedGate]) -> Reservation:
