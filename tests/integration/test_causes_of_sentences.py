@@ -10,6 +10,7 @@ from golden_texts import Golden
 from repository_at_work import commit_change
 
 from turncheck import api
+from turncheck.comparison.training_changes import noise_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -221,3 +222,14 @@ def test_an_entity_that_changes_sides_has_its_cause(judged: Callable[..., Outcom
     entities = outcome.comparison.entities
     (case,) = entities.better if repaired else entities.worse
     assert named(case.causes) == [("intents", "bus", "changed")]
+
+
+def test_what_a_new_name_makes_wrong_is_not_noise(judged: Callable[..., Outcome]) -> None:
+    renamed = {name: TAGGING[name].replace("](place)", "](spot)") for name in ("domain.yml", "data/nlu.yml")}
+    renamed["domain.yml"] = renamed["domain.yml"].replace("[place]", "[spot]")
+
+    outcome = judged(renamed, TAGGING, evaluations=("nlu",))
+
+    (case,) = outcome.comparison.entities.worse
+    assert named(case.causes) == [("entities", "spot", "renamed")]
+    assert noise_of(outcome.comparison, "entities") == []

@@ -12,7 +12,9 @@ from msgspec.structs import replace
 
 from turncheck.render import entries
 from turncheck.render.grouping import Test, findings_by_cause, in_both, number_of_tests, tests_by_cause
+from turncheck.render.links import PathResolver
 from turncheck.render.spans import BUILT, Code, Entry, Line, NeutralSection, Section, line, listed
+from turncheck.render.wording.causes import why_misunderstood_in_words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -87,6 +89,11 @@ class Lists(Struct, frozen=True):
         cases, what was understood on the base is expected. ``text``: the title, with ``{}`` for the kind of test.
         """
         both, only_in_cases = in_both(stories, cases)
+        shared = _shared_causes(report, [one for one, _ in both]), _shared_causes(report, only_in_cases)
+        if shared[0]:
+            both = [(_without_causes(one), other) for one, other in both]
+        if shared[1]:
+            only_in_cases = [_without_causes(one) for one in only_in_cases]
         where = "" if any(other for _, other in both) else " in stories"
         in_stories = self.listed(
             names[0],
@@ -95,15 +102,27 @@ class Lists(Struct, frozen=True):
             lambda misunderstood_sentences: entry(*misunderstood_sentences),
             **how,
         )
-        yield replace(in_stories, note=line(_what_it_does(report), _out_of_reach(report, [one for one, _ in both])))
+        note = line(_what_it_does(report), shared[0], _out_of_reach(report, [one for one, _ in both]))
+        yield replace(in_stories, note=note)
         title = f"{text.format(' in end-to-end cases')} ({len(only_in_cases)})"
         in_cases = self.listed(names[1], title, only_in_cases, entries.misunderstood_in_case, **how)
-        yield replace(in_cases, note=_what_it_does(report))
+        yield replace(in_cases, note=line(_what_it_does(report), shared[1]))
 
 
 def _findings(because: Mapping[Location, Sequence[Test]], advised: tuple[_Found, bool]) -> Entry:
     found, advises = advised
     return entries.findings(found, advises=advises, because=because.get(found[0].location, ()))
+
+
+def _shared_causes(report: Report, sentences: Sequence[MisunderstoodSentence]) -> str:
+    """What is proved to be the cause of all of several sentences, to be said once; "" if they have no such cause."""
+    alike = len(sentences) > 1 and len({sentence.causes for sentence in sentences}) == 1
+    why = why_misunderstood_in_words(*sentences) if alike else ""
+    return f" All {PathResolver(report).text(why)}." if why else ""
+
+
+def _without_causes(sentence: MisunderstoodSentence) -> MisunderstoodSentence:
+    return replace(sentence, causes=())
 
 
 def _what_it_does(report: Report) -> Line:

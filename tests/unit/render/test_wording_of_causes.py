@@ -7,17 +7,19 @@ from golden_texts import Golden
 from msgspec.structs import replace
 from report_builder import case, report, story, suite
 
-from turncheck.comparison.changes import CaseChange
+from turncheck.comparison.changes import CaseChange, MisunderstoodSentence, Named
 from turncheck.comparison.compare import compare
 from turncheck.comparison.metrics import MetricDelta
 from turncheck.comparison.model import Present
 from turncheck.messages.finding import Location
+from turncheck.render.case_keys import CaseKeys
 from turncheck.render.cause_entries import dropped_intent
 from turncheck.render.entries import steps
 from turncheck.render.links import Links, PathResolver
+from turncheck.render.lists import MISUNDERSTOOD, Lists
 from turncheck.render.page.conversations import conversations
 from turncheck.render.page.model import Files
-from turncheck.render.spans import plain
+from turncheck.render.spans import Entry, plain
 from turncheck.render.wording.causes import because_in_words, why_dropped_in_words, why_in_words
 from turncheck.report.causes import Cause
 from turncheck.report.model import Report
@@ -98,3 +100,25 @@ def test_a_test_that_is_edited_by_another_file_says_by_which() -> None:
     test = replace(failing("one", cause("a")), edits=("edited",), edited_in=("domain.yml",))
 
     assert "domain.yml" in plain(steps([("story", test)]).line)
+
+
+@pytest.mark.parametrize("number", [1, 2])
+def test_one_cause_of_several_misunderstood_sentences_is_said_once(number: int) -> None:
+    place = Location("tests/t.yml", 1, 1)
+    sentences = [
+        MisunderstoodSentence(
+            text=text,
+            location=place,
+            expected="a",
+            predicted="b",
+            stories=(Named(name=text, location=place),),
+            causes=(cause("a"),),
+        )
+        for text in "xy"[:number]
+    ]
+
+    section, _ = Lists(3, CaseKeys(report())).misunderstood(MISUNDERSTOOD, "Misunderstood{}", sentences, (), report())
+
+    below = (below for entry in section.entries if isinstance(entry, Entry) for below in entry.below)
+    said = [plain(section.note), *(plain(entry.line) for entry in below)]
+    assert sum("was changed" in words for words in said) == 1

@@ -309,3 +309,12 @@ def test_these_are_the_codes_that_a_component_of_ones_own_silences(tmp_path: Pat
 
 
 _SLOW = {"story-ways-too-many", "class-imbalance"}
+
+
+def test_of_several_new_errors_the_title_names_the_first(tmp_path: Path) -> None:
+    change = [(T, "utter_greet", "utter_gret"), (T, "intent: order", "intent: ordre")]
+
+    outcome = outcome_of(tmp_path, [], change)
+
+    assert len(new_errors(outcome)) == 2
+    assert str(outcome.comparison.new_findings[0].location) in outcome.verdict.summary

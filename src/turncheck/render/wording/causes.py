@@ -72,10 +72,10 @@ def why_in_words(case: CaseChange) -> str:
     return f"possibly because {cause_in_words(first)}{more}"
 
 
-def why_misunderstood_in_words(sentence: MisunderstoodSentence) -> str:
-    """The same of a sentence that keeps tests from passing, as far as it is proved."""
-    causes = sentence.causes
-    tests = "it passes" if sentence.number == 1 else "they pass"
+def why_misunderstood_in_words(*sentences: MisunderstoodSentence) -> str:
+    """The same of sentences with the same causes, as far as they are proved, that keep tests from passing."""
+    causes, number = sentences[0].causes, sum(sentence.number for sentence in sentences)
+    tests = "it passes" if number == 1 else "they pass"
     return f"because {causes_in_words(causes)}; {without_causes(causes)}, {tests}" if causes else ""
 
 

@@ -195,7 +195,10 @@ def _all_misunderstood(report: Report, compared: Comparison | None) -> str:
     found = [tally for tally in tallies(report) if tally.misunderstood]
     if compared is None:
         return wording.joined(wording.misunderstood_in_words(tally) for tally in found)
-    return wording.joined(_newly_misunderstood(tally, new.get(tally.evaluation, ()), compared) for tally in found)
+    words = wording.joined(_newly_misunderstood(tally, new.get(tally.evaluation, ()), compared) for tally in found)
+    cases = [case for cases in new.values() for case in cases]
+    noise = any(is_likely_misparsed(compared, name) for name in new)
+    return f"{words}{because_in_words(cases)}" if not noise and any(map(is_proved, cases)) else words
 
 
 def _newly_misunderstood(tally: Tally, cases: Sequence[CaseChange], compared: Comparison) -> str:
@@ -213,8 +216,7 @@ def _newly_misunderstood(tally: Tally, cases: Sequence[CaseChange], compared: Co
     details = ", ".join([*some, *noise, *([f"{old:,} more {ON_BASE_TOO}"] if old > 0 else [])])
     one, many = TESTS[tally.evaluation]
     tests = count(new, f"new {one}", f"new {many}") if added == new else f"{count(new, one, many)} newly"
-    proved = not noise and any(map(is_proved, cases))
-    return f"{tests} misunderstood{f' ({details})' if details else ''}{because_in_words(cases) if proved else ''}"
+    return f"{tests} misunderstood{f' ({details})' if details else ''}"
 
 
 def _only_misunderstood_now(cases: ChangedCases) -> Iterable[CaseChange]:
