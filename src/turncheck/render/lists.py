@@ -12,8 +12,7 @@ from msgspec.structs import replace
 
 from turncheck.render import entries
 from turncheck.render.grouping import Test, findings_by_cause, in_both, number_of_tests, tests_by_cause
-from turncheck.render.links import PathResolver
-from turncheck.render.spans import BUILT, Code, Entry, Line, NeutralSection, Section, line, listed
+from turncheck.render.spans import BUILT, Code, Entry, Line, NeutralSection, Prose, Section, line, listed
 from turncheck.render.wording.causes import why_misunderstood_in_words
 
 if TYPE_CHECKING:
@@ -89,7 +88,7 @@ class Lists(Struct, frozen=True):
         cases, what was understood on the base is expected. ``text``: the title, with ``{}`` for the kind of test.
         """
         both, only_in_cases = in_both(stories, cases)
-        shared = _shared_causes(report, [one for one, _ in both]), _shared_causes(report, only_in_cases)
+        shared = _shared_causes([one for one, _ in both]), _shared_causes(only_in_cases)
         if shared[0]:
             both = [(_without_causes(one), other) for one, other in both]
         if shared[1]:
@@ -114,11 +113,11 @@ def _findings(because: Mapping[Location, Sequence[Test]], advised: tuple[_Found,
     return entries.findings(found, advises=advises, because=because.get(found[0].location, ()))
 
 
-def _shared_causes(report: Report, sentences: Sequence[MisunderstoodSentence]) -> str:
-    """What is proved to be the cause of all of several sentences, to be said once; "" if they have no such cause."""
+def _shared_causes(sentences: Sequence[MisunderstoodSentence]) -> Line:
+    """What is proved to be the cause of all of several sentences, to be said once; nothing if they have no such one."""
     alike = len(sentences) > 1 and len({sentence.causes for sentence in sentences}) == 1
     why = why_misunderstood_in_words(*sentences) if alike else ""
-    return f" All {PathResolver(report).text(why)}." if why else ""
+    return line(" ", Prose(f"All {why}.", names_paths=True)) if why else ()
 
 
 def _without_causes(sentence: MisunderstoodSentence) -> MisunderstoodSentence:
