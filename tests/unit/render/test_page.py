@@ -192,7 +192,7 @@ def test_a_transcript_has_its_first_difference_and_how_it_fared_on_the_base() ->
     assert (wrong["expected"], wrong["actual"]) == ("utter_balance", "utter_ask_amount")
     assert ["policy", "MemoizationPolicy"] in wrong["details"]
     assert found["small talk"]["side"] == "better"
-    assert found["user has no money"]["side"] == ""
+    assert [one["side"] for name, one in found.items() if "money" in name] == [""]
 
 
 def test_what_draws_a_message_away_has_its_place_from_the_top_of_the_repository() -> None:
