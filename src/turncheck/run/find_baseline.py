@@ -40,7 +40,7 @@ from turncheck.run.evaluated_project import report_of_project
 from turncheck.run.inputs import AtCommit, Inputs, differing_files, with_size_of_change
 from turncheck.run.named_baseline import read_baseline
 from turncheck.run.report_of import report_of
-from turncheck.settings.engines import ENGINES
+from turncheck.settings.engines import ENGINES, flag_of_base
 from turncheck.settings.gates import gate_settings
 from turncheck.settings.sources import FILE_NAME
 from turncheck.web.addresses import Network
@@ -443,7 +443,9 @@ class BaselineSearch(Struct):
             deployed = asked_at_base(own)
             if deployed is None or is_same_bot(deployed, self.inputs.settings):
                 self._needs_a_run = True
-                self._troubles.append(_cannot_measure(own.engine) if deployed is None else _SAME_BOT)
+                self._troubles.append(
+                    _cannot_measure(own.engine, in_ci=bool(self.host.name)) if deployed is None else _SAME_BOT
+                )
                 return None
             own = deployed
         if lacking := there.lacks(own):
@@ -509,10 +511,14 @@ def _has_quarantine(report: Report) -> bool:
     return not isinstance(report.quarantine, msgspec.UnsetType) and bool(report.quarantine.tests)
 
 
-def _cannot_measure(engine: str) -> str:
-    on_base = ENGINES[engine].on_base
-    without = "" if on_base is None else f" without --{on_base[1].replace('_', '-')}"
-    instead = "run it on the base's branch first, which leaves its report, or name a report with --baseline"
+def _cannot_measure(engine: str, *, in_ci: bool) -> str:
+    """Say what takes the place of measuring the base here; reports of earlier runs are looked for in CI alone."""
+    flag = flag_of_base(engine)
+    without = f" without {flag}" if flag else ""
+    of_base = "the report of a run on the base's branch"
+    instead = f"run it on the base's branch first, which leaves its report, or name {of_base} with --baseline"
+    if not in_ci:
+        instead = f"name {of_base} with --baseline"
     return f"the engine '{engine}' cannot measure another commit here{without} ({instead})"
 
 

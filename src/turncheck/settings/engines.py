@@ -57,3 +57,9 @@ ENGINES: Final = Registry(
     },
     RegisteredEngine,
 )
+
+
+def flag_of_base(engine: str) -> str | None:
+    """Return ``--rasa-url-base``, which names where the base of an assistant runs; ``None``: it cannot be named."""
+    on_base = ENGINES[engine].on_base if engine in ENGINES else None
+    return None if on_base is None else f"--{on_base[1].replace('_', '-')}"

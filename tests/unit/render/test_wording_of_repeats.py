@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import pytest
@@ -16,7 +17,13 @@ from turncheck.render.console import render_console
 from turncheck.render.links import Links
 from turncheck.render.markdown import render_comment
 from turncheck.render.wording.gates import judge
-from turncheck.render.wording.repeats import few_attempts, few_runs, repeats_in_words, worth_of_passing
+from turncheck.render.wording.repeats import (
+    few_attempts,
+    few_runs,
+    repeats_in_words,
+    short_base_in_words,
+    worth_of_passing,
+)
 from turncheck.report.measured import MeasuredRun, MeasuredTurn
 from turncheck.report.model import Attempt, EngineInfo, GateSettings, HowRepeated, Repeats
 from turncheck.report.repeats import OTHER_BOT, SAME_BOT, not_in_turn
@@ -31,14 +38,17 @@ if TYPE_CHECKING:
 OLD = {"greet": Repeats(runs="PP", outcome="passed")}
 
 
+HTTP = EngineInfo(name="http", version="1")
+
+
 def ran(**repeats: Repeats) -> Report:
-    """A report of end-to-end cases with these runs."""
+    """A report of a bot's end-to-end cases with these runs."""
     cases = []
     for number, (name, one) in enumerate(repeats.items(), 1):
         made = case(name, "a" if one.outcome in {"passed", "flaky"} else "a!b", line=4 * number)
         unclear = {"outcome": "unclear"} if one.outcome == "unclear" else {}
         cases.append(replace(made, repeats=one, **unclear))
-    return report(cases=cases)
+    return with_changes(report(cases=cases), engine=HTTP)
 
 
 def told(now: Report, base: Report, *gates: str) -> tuple[str, str]:
@@ -227,6 +237,15 @@ def test_a_base_with_few_runs_is_named_where_the_verdict_is_read(runs: str, gold
     flaky, passed = Repeats(runs="PFpp", outcome="flaky", base=runs), Repeats(runs="PP", outcome="passed", base=runs)
     verdict, _ = beside({"a": flaky, **{f"case {number}": passed for number in range(7)}}, runs)
     golden(f"{verdict.in_words}: {verdict.summary}")
+
+
+@pytest.mark.parametrize(("engine", "flag"), [("http", "bot"), ("rasa", "rasa"), ("kore", None)])
+def test_each_engine_has_its_own_flag_for_where_the_base_runs(engine: str, flag: str | None) -> None:
+    cases = {"a": Repeats(runs="PFpp", outcome="flaky", base="PP")}
+    made = with_changes(ran(**cases), engine=EngineInfo(name=engine, version="1"))
+    said = short_base_in_words(made, compare(made, Present(made, "file")))
+    assert said
+    assert re.findall(r"--(\w+)-url-base", said) == ([flag] if flag else [])
 
 
 def test_a_title_does_not_pass_over_a_share_of_runs_that_really_dropped(golden: Golden) -> None:

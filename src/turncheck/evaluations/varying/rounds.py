@@ -536,7 +536,7 @@ def _gone(why: str, hint: str | None = None) -> EngineError:
 def _too_few(what: str) -> str:
     return (
         f"More runs fail than in the report of the base, which has too few of each {what} to tell whether all together"
-        f" fail more often. Say where the base runs (`--bot-url-base`), or have its runs made with"
+        f" fail more often. Say where the base runs, or have its runs made with"
         f" `repeats: {{first: {ENOUGH_OF_A_BASE}}}`."
     )
 

@@ -14,6 +14,7 @@ from turncheck.evaluations.kind import REPEATED, how_repeated, repeats_of
 from turncheck.evaluations.kinds import CASES
 from turncheck.messages.phrasing import count
 from turncheck.report.repeats import UNTOLD
+from turncheck.settings.engines import flag_of_base
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -153,8 +154,9 @@ def short_base_in_words(report: Report, compared: Comparison | None) -> str:
         if is_short and any(
             one.failed * len(one.base) > (len(one.base) - one.base_passed) * len(one.runs) for one in found
         ):
-            runs = count(longest, "run")
-            return f"judged on {runs} a {_ONE[name]} of the base: `--bot-url-base` lets both be asked in turn"
+            flag = flag_of_base(report.engine.name) if report.engine else None
+            lets = f": `{flag}` lets both be asked in turn" if flag else ""
+            return f"judged on {count(longest, 'run')} a {_ONE[name]} of the base{lets}"
     return ""
 
 

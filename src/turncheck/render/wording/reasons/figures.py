@@ -9,6 +9,7 @@ from turncheck.gates.judged import Drop, NoFigure, Value
 from turncheck.render.wording.figures import change, figure, no_verdict
 from turncheck.render.wording.reasons.context import Context, hidden_on_base, no_base, unclear
 from turncheck.report.repeats import OTHER_BOT, SAME_BOT, not_in_turn
+from turncheck.settings.engines import flag_of_base
 
 if TYPE_CHECKING:
     from turncheck.gates.judged import GateOutcome, JudgedGate
@@ -67,14 +68,14 @@ def in_short(gate: JudgedGate, _: Context) -> str | None:
             return None
 
 
-_SAY_WHERE: Final = "say where that runs (`--bot-url-base`)"
-
-
 def _no_pairs(_: JudgedGate, context: Context) -> str:
     """Say why the base was not asked in turn; if nothing else is known, nobody said where it runs."""
-    remarks = context.report.e2e.remarks if context.report.e2e is not None else ()
-    why = next((one for one in (OTHER_BOT, SAME_BOT) if not_in_turn(one) in remarks), _SAY_WHERE)
-    return f"it was not measured in turn with the base: {why}"
+    report = context.report
+    remarks = report.e2e.remarks if report.e2e is not None else ()
+    flag = flag_of_base(report.engine.name) if report.engine else None
+    say_where = f"say where that runs (`{flag}`)" if flag else ""
+    why = next((one for one in (OTHER_BOT, SAME_BOT) if not_in_turn(one) in remarks), say_where)
+    return "it was not measured in turn with the base" + (f": {why}" if why else "")
 
 
 REASONS: Final[Reasons] = {
