@@ -12,6 +12,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import requests
 from fake_rasa import FakeRasa, bot_event
 
 if TYPE_CHECKING:
@@ -23,9 +24,14 @@ VERSION = "3.13.0"
 
 @dataclass
 class FakeRasaPro(FakeRasa):
-    """``ways``: by message, the events of each way to answer it; another message is not understood."""
+    """``ways``: by message, the events of each way to answer it; another message is not understood.
+
+    ``flows``: those that its model was trained with, ``None``: all. Custom actions are run by the action server, if
+    there is an address of one.
+    """
 
     ways: Mapping[str, Sequence[Sequence[Json]]] = field(default_factory=dict)
+    flows: frozenset[str] | None = None
     has_intent: bool = True
     """Whether the ``user`` event has an intent and entities: with flows alone there may be none."""
     _said: Counter[str] = field(default_factory=Counter)
@@ -40,6 +46,12 @@ class FakeRasaPro(FakeRasa):
         ways = self.ways.get(text, [[bot_event("utter_ask_rephrase")]])
         answer = ways[self._said[text] % len(ways)]
         self._said[text] += 1
+        if self.flows is not None and not self.flows.issuperset(_flows_of(answer)):
+            answer = [bot_event("utter_ask_rephrase")]
+        for event in answer:
+            if self.action_endpoint and event["event"] == "action" and event["name"].startswith("action_"):
+                call = {"sender_id": body["sender"], "next_action": event["name"], "tracker": {}}
+                requests.post(self.action_endpoint, json=call, timeout=30)
         commands = [event["command"] for event in answer if event["event"] == "command"]
         new = [event for event in answer if event["event"] != "command"]
         understood: Json = {"text": text, "commands": commands}
@@ -50,6 +62,10 @@ class FakeRasaPro(FakeRasa):
         begun = self.trackers.get(body["sender"]) or self.started()
         self.trackers[body["sender"]] = [*begun, user, *new, listen]
         return [{"recipient_id": body["sender"], "text": event["text"]} for event in new if event["event"] == "bot"]
+
+
+def _flows_of(answer: Sequence[Json]) -> list[str]:
+    return [event["flow_id"] for event in answer if event["event"] == "flow_started"]
 
 
 def command(**what: Any) -> Json:

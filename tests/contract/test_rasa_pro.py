@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import json
+import os
 import re
+import shlex
 import shutil
+import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+from unittest.mock import patch
 
 import pytest
 from fake_rasa import serving
 from fake_rasa_pro import FakeRasaPro, action, cancelled, clarifies, command, completed, said, slot, started
+from golden_texts import Golden
 from in_process import turncheck
 from msgspec import UnsetType
 
 from turncheck.report.codec import decode
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from turncheck.report.model import CaseResult, Repeats, Report
 
@@ -160,3 +166,76 @@ def test_a_dialogue_understanding_test_among_the_cases_is_not_run_as_one(bot: Pa
     assert [case.outcome for case in skipped] == ["skipped", "skipped"]
     assert cases[OPEN].outcome == "passed"
     assert all("test du" in (case.reason or "") for case in skipped)
+
+
+def test_a_server_that_is_gone_is_no_reason_to_deny_that_files_were_checked(bot: Path, golden: Golden) -> None:
+    done = turncheck("run", bot, "--engine", "rasa", "--rasa-url", "http://127.0.0.1:9", "--out", bot.parent / "out")
+    assert done.returncode == 2, done.stdout
+    golden(done.stdout, only="only files were checked")
+
+
+# --- Rasa Pro started from the project -------------------------------------------------------------------------------
+
+COMMAND = shlex.join([sys.executable, str(Path(__file__).with_name("rasa_pro_program.py"))])
+
+
+def run_command(bot: Path, *flags: str) -> tuple[Report, list[dict[str, Any]]]:
+    """Run with the program, each case once, and return how it was called, too."""
+    ways, calls = bot.parent / "ways.json", bot.parent / "calls.jsonl"
+    ways.write_text(json.dumps(WAYS))
+    with patch.dict(os.environ, {"WAYS": str(ways), "CALLS": str(calls)}):
+        flags = ("--engine", "rasa", "--rasa-command", COMMAND, "--repeats", "off", *flags)
+        turncheck("run", bot, "--out", bot.parent / "out", *flags)
+    report = decode((bot.parent / "out" / "report.json").read_bytes())
+    return report, [json.loads(line) for line in calls.read_text().splitlines()]
+
+
+def in_folders(bot: Path) -> None:
+    (bot / "domain").mkdir()
+    (bot / "domain.yml").rename(bot / "domain" / "all.yml")
+    (bot / "data" / "flows").mkdir()
+    (bot / "data" / "flows.yml").rename(bot / "data" / "flows" / "all.yml")
+
+
+def with_sentences(bot: Path) -> None:
+    examples = "".join(f"    - thanks {number}\n" for number in range(4))
+    (bot / "data" / "nlu.yml").write_text(f"nlu:\n- intent: thank\n  examples: |\n{examples}")
+    (bot / "domain.yml").write_text(f"{(bot / 'domain.yml').read_text()}\nintents: [thank]\n")
+
+
+@pytest.mark.parametrize("changed", [lambda _: None, in_folders, with_sentences], ids=["flows", "folders", "intents"])
+def test_flows_are_trained_although_there_are_neither_stories_nor_rules(
+    bot: Path, changed: Callable[[Path], None]
+) -> None:
+    changed(bot)
+    report, calls = run_command(bot, "--evaluations", "e2e")
+    assert {case.outcome for case in cases_of(report).values()} == {"passed"}
+    assert "nlu" not in calls[0]["arguments"]
+
+
+STUBBED = """\
+stub_custom_actions:
+  action_check_day: {events: [{event: slot, name: day_is_free, value: true}], responses: []}
+test_cases:
+- test_case: stubbed
+  steps:
+  - user: on Friday
+  - utter: utter_ask_booking_confirmed
+"""
+
+
+def test_custom_actions_that_rasa_runs_itself_are_left_to_it_and_a_case_with_stubs_is_not_judged(bot: Path) -> None:
+    (bot / "tests" / "stubbed.yml").write_text(STUBBED)
+    report, calls = run_command(bot)
+    assert calls[-1]["endpoints"]["action_endpoint"] == {"actions_module": "actions"}
+    cases = cases_of(report)
+    assert (cases[BOOKED].outcome, cases["stubbed"].outcome) == ("passed", "skipped")
+    assert "actions_module" in (cases["stubbed"].reason or "")
+
+
+def test_a_named_action_server_takes_the_place_of_the_module_so_that_stubs_are_used(bot: Path) -> None:
+    (bot / "tests" / "stubbed.yml").write_text(STUBBED)
+    report, calls = run_command(bot, "--action-endpoint", "http://127.0.0.1:9/webhook")
+    assert list(calls[-1]["endpoints"]["action_endpoint"]) == ["url"]
+    case = cases_of(report)["stubbed"]
+    assert (case.outcome, case.actions) == ("passed", {"action_check_day": "stubbed"})

@@ -32,6 +32,7 @@ _DROPPED: Final = {"timestamp", "message_id", "model_id", "assistant_id"}
 _START: Final = ("action", "action_session_start")
 _METADATA_SLOT: Final = "session_started_metadata"
 STUBS_NEED_OURS: Final = "a running Rasa server calls its own action server: custom actions cannot be stubbed there"
+RUN_BY_RASA: Final = "Rasa itself runs the custom actions (`actions_module` in endpoints.yml): they cannot be stubbed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +40,8 @@ class RasaConversations:
     """May be used by several threads. Conversations share nothing but connections, and have names of their own.
 
     ``has_flows``: it is a project for Rasa Pro, with flows. ``stub_server`` is what a Rasa that was started here
-    calls for its actions. ``actions`` are the domain's: the server's own calls of validating ones leave no event.
+    calls for its actions; ``why_no_stubs`` is the reason if there is none. ``actions`` are the domain's: the server's
+    own calls of validating ones leave no event.
     ``run`` distinguishes this run's conversations from all others.
     """
 
@@ -47,6 +49,7 @@ class RasaConversations:
     info: EngineInfo
     has_flows: bool = False
     stub_server: StubServer | None = None
+    why_no_stubs: str = STUBS_NEED_OURS
     actions: Collection[str] = ()
     run: str = field(default_factory=lambda: uuid4().hex[:12])
     _numbers: Iterator[int] = field(default_factory=count, repr=False)
@@ -64,8 +67,8 @@ class RasaConversations:
         sender = f"turncheck-{self.run}-{next(self._numbers)}"
         if stubs is not None and self.stub_server is not None:
             self.stub_server.stub(sender, stubs)
-        lacks_stubs = stubs is not None and self.stub_server is None
-        return RasaConversation(self, sender, dict(fixtures or {}), turn_timeout, lacks_stubs=lacks_stubs)
+        lacks_stubs = self.why_no_stubs if stubs is not None and self.stub_server is None else None
+        return RasaConversation(self, sender, dict(fixtures or {}), turn_timeout, lacks_stubs)
 
 
 class RasaConversation:
@@ -77,8 +80,7 @@ class RasaConversation:
         sender: str,
         fixtures: Mapping[str, Any],
         timeout: float | None,
-        *,
-        lacks_stubs: bool = False,
+        lacks_stubs: str | None = None,
     ) -> None:
         self._client = engine.client
         self._stub_server = engine.stub_server
@@ -93,8 +95,8 @@ class RasaConversation:
     def open(self, metadata: Mapping[str, Any] | None = None) -> Turn:
         """Start the session, and fill the slots of the fixtures and of the metadata."""
         self._opened = True
-        if self._lacks_stubs:
-            lacking = CustomAction("stub_custom_actions", "no server", STUBS_NEED_OURS)
+        if self._lacks_stubs is not None:
+            lacking = CustomAction("stub_custom_actions", "no server", self._lacks_stubs)
             return Turn(None, (), {}, None, (), custom_actions=(lacking,))
         until = self._deadline()
         try:

@@ -23,7 +23,15 @@ from turncheck.engines.base import Capabilities, Engine, Models, why_no_dialogue
 from turncheck.engines.embedded.models import fetch_model, named_model
 from turncheck.engines.masking import ensure_hideable
 from turncheck.engines.rasa_server.client import CONCURRENCY, Access, RasaClient, Served
-from turncheck.engines.rasa_server.conversation import NAME, RasaConversations, RasaNlu, RasaPolicies, describe
+from turncheck.engines.rasa_server.conversation import (
+    NAME,
+    RUN_BY_RASA,
+    STUBS_NEED_OURS,
+    RasaConversations,
+    RasaNlu,
+    RasaPolicies,
+    describe,
+)
 from turncheck.engines.rasa_server.process import (
     RasaFiles,
     RasaPool,
@@ -59,6 +67,8 @@ _KEPT_ENDPOINTS: Final = ("action_endpoint", "nlg", "model_groups", "mcp_servers
 """What conversations need, also with flows. Tracker stores and event brokers are left out: a test leaves no traces."""
 _WITH_NAMES_OF_KEYS: Final = "model_groups"
 """Rasa takes a key of a model only by the name of its variable: such names are checked and stay."""
+_RUN_BY_RASA: Final = "actions_module"
+"""The key of ``action_endpoint`` that names a Python package which Rasa Pro imports, instead of calling a server."""
 _ADDRESSES: Final = ("url", "api_base")
 """Keys of endpoints, also of their entries, that hold an address."""
 
@@ -114,7 +124,7 @@ class RasaEngines(Engine):
         return RasaPolicies(self._client(), self.domain)
 
     def assistant(self, server: ActionServer) -> RasaConversations:
-        """Return the assistant. Rasa itself calls the action server, through ours if it was started here."""
+        """Return the assistant. Rasa itself runs actions or calls their server, through ours if it was started here."""
         if self.stub_server is not None:
             self.stub_server.look(was_there=isinstance(server, HttpActionServer) and server.was_there)
         return RasaConversations(
@@ -122,6 +132,7 @@ class RasaEngines(Engine):
             self.info(),
             has_flows=self.project.calm is not None,
             stub_server=self.stub_server,
+            why_no_stubs=STUBS_NEED_OURS if isinstance(self.server, RasaClient) else RUN_BY_RASA,
             actions=self.project.domain.actions.keys(),
         )
 
@@ -256,10 +267,12 @@ def opened(  # noqa: PLR0917 - as of all engines
     child = for_child(environment, settings.env)
     with (
         _model(settings, models, environment) as model,
-        serving_stubs(_stub_server(endpoints, project, environment, variables, hosts)) as stubs,
+        _stubs(endpoints, project, environment, variables, hosts) as stubs,
     ):
-        action_endpoint = {**endpoints.kept.get("action_endpoint", {}), "url": stubs.url}
-        files = _files(settings, project, {**endpoints.kept, "action_endpoint": action_endpoint}, model)
+        kept = endpoints.kept
+        if stubs is not None:
+            kept = {**kept, "action_endpoint": {**kept.get("action_endpoint", {}), "url": stubs.url}}
+        files = _files(settings, project, kept, model)
         command, servers = settings.rasa_command or "", settings.rasa_servers
         with rasa_process(command, files, child, at_once=at_once, servers=servers) as process:
             yield RasaEngines(project, process, at_once * servers, endpoints.notes, stubs)
@@ -284,6 +297,27 @@ class _Endpoints(Struct, frozen=True):
     kept: Mapping[str, Any]
     notes: tuple[str, ...]
     is_given: bool
+
+    @property
+    def rasa_runs_actions(self) -> bool:
+        """Whether Rasa Pro is to run custom actions in its own process: it then calls no action server."""
+        return bool(self.kept.get("action_endpoint", {}).get(_RUN_BY_RASA))
+
+
+@contextmanager
+def _stubs(
+    endpoints: _Endpoints,
+    project: Project,
+    environment: Mapping[str, str],
+    variables: FileVariables,
+    hosts: tuple[str, ...] | None,
+) -> Iterator[StubServer | None]:
+    """Yield what Rasa calls for its actions; ``None`` if it runs them itself: with an address as well, it might not."""
+    if endpoints.rasa_runs_actions:
+        yield None
+        return
+    with serving_stubs(_stub_server(endpoints, project, environment, variables, hosts)) as stubs:
+        yield stubs
 
 
 def _stub_server(
@@ -386,8 +420,9 @@ def _endpoints(
     is_given = bool(settings.action_endpoint) or "action_endpoint" not in kept
     if settings.action_endpoint:
         kept["action_endpoint"] = {"url": settings.action_endpoint}
-    elif settings.action_server:
-        kept.setdefault("action_endpoint", {"url": DEFAULT_URL})
+    elif settings.action_server:  # it takes the place of a module that Rasa would run
+        named = {key: one for key, one in kept.get("action_endpoint", {}).items() if key != _RUN_BY_RASA}
+        kept["action_endpoint"] = {**named, "url": named.get("url") or DEFAULT_URL}
     return _Endpoints(kept, tuple(notes), is_given)
 
 

@@ -294,9 +294,9 @@ class RasaProcess:
     def _train_all(self) -> Path:
         self.progress("Training a model with your Rasa, which can take minutes (--model FILE would need no training)")
         begin, project = time.monotonic(), self.files.project
-        if project.stories or project.rules:
+        if project.stories or project.rules or project.calm is not None:
             model = self._train(["train", *self._settings, "--data", *map(str, self.files.data)], "model")
-        else:  # `rasa train` refuses a project without any dialogue
+        else:  # `rasa train` refuses a project without any dialogue; flows are one
             model = self._train_nlu(project, "model")
         self.training_seconds = time.monotonic() - begin
         return model

@@ -18,6 +18,7 @@ from turncheck.render.wording import tests as wording
 from turncheck.render.wording.causes import because_in_words
 from turncheck.render.wording.changes import old_in_words
 from turncheck.render.wording.figures import NO_BASE
+from turncheck.render.wording.reasons.consistency import nothing_tested_in_words
 from turncheck.render.wording.reasons.context import Context
 from turncheck.render.wording.reasons.findings import errors_in_words, new_errors_in_words
 from turncheck.render.wording.reasons.reason import reason_in_short, reason_of
@@ -133,12 +134,13 @@ def _as_on_the_base(faults: Sequence[Skipped], comparison: Comparison | None) ->
 
 def _nothing_tested(report: Report) -> str:
     """``nothing was tested``, and why, if all that there is was not run for one reason; what ran is unclear."""
+    words = nothing_tested_in_words(report)
     if any(section is not None for section in (report.nlu, report.core, report.e2e, report.batch)):
-        return "nothing was tested"
+        return words
     asked = [skipped for skipped in report.skipped_to_report if skipped.cause != "not requested"]
     reasons = {skipped.reason for skipped in asked if not skipped.no_tests}
     why = reasons.pop().partition(" (")[0] if len(reasons) == 1 else ""
-    return f"nothing was tested: {cut(why)}" if why else "nothing was tested"
+    return f"{words}: {cut(why)}" if why else words
 
 
 def _says_gone(comparison: Comparison) -> frozenset[str]:

@@ -29,6 +29,11 @@ def consistent_in_words(report: Report) -> str:
     return f"{flows} and {tests} checked against each other"
 
 
+def nothing_tested_in_words(report: Report) -> str:
+    """``nothing was tested``, which is not true if files were checked against each other."""
+    return "nothing was tested" if consistency_of(report) is None else "only files were checked"
+
+
 def inconsistent_in_words(report: Report) -> str:
     """``7 of 8 test cases expect what is not there``."""
     checked = consistency_of(report)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from turncheck.comparison import failed_tests
+from turncheck.comparison.consistent_tests import consistency_of
 from turncheck.comparison.matching import has_results
 from turncheck.comparison.tally import faults_of, lacks_actions, tallies
 from turncheck.evaluations.kinds import WITHOUT_TESTS
@@ -12,7 +13,7 @@ from turncheck.gates.judged import NoFigure
 from turncheck.messages.phrasing import count, first_line, on_one_line
 from turncheck.render.wording import tests as wording
 from turncheck.render.wording.figures import few
-from turncheck.render.wording.reasons.consistency import consistent_in_words
+from turncheck.render.wording.reasons.consistency import consistent_in_words, nothing_tested_in_words
 from turncheck.render.wording.reasons.context import STOPPED, Context, not_run
 
 if TYPE_CHECKING:
@@ -38,7 +39,13 @@ def _tested(report: Report) -> str:
 def _nothing_tested(report: Report) -> str:
     """``nothing was tested``; with no tests at all, how to get some."""
     is_nothing_there = not tallies(report) and any(one.no_tests for one in report.skipped)
-    return f"nothing was tested{'; `turncheck init --write` makes first tests' if is_nothing_there else ''}"
+    first = "; `turncheck init --write` makes first tests" if is_nothing_there else ""
+    return f"{nothing_tested_in_words(report)}{first}"
+
+
+def _all_in_quarantine(report: Report) -> str:
+    so = ", so nothing was tested" if consistency_of(report) is None else ""
+    return f"every test that ran is in quarantine{so}"
 
 
 def _left_out(report: Report, evaluation: Evaluation | None) -> list[tuple[str, str]]:
@@ -84,7 +91,7 @@ REASONS: Final[Reasons] = {
     "only files": lambda _, context: f"the base ran tests, here only files: {consistent_in_words(context.report)}",
     "tested": lambda _, context: _tested(context.report),
     "nothing tested": lambda _, context: _nothing_tested(context.report),
-    "all in quarantine": "every test that ran is in quarantine, so nothing was tested",
+    "all in quarantine": lambda _, context: _all_in_quarantine(context.report),
     "stopped": STOPPED,
     "left out": lambda gate, context: "; ".join(words for words, _ in _left_out(context.report, gate.requires)),
     "ran": lambda gate, _: f"{gate.requires} was run",
