@@ -174,6 +174,35 @@ def test_a_server_that_is_gone_is_no_reason_to_deny_that_files_were_checked(bot:
     golden(done.stdout, only="only files were checked")
 
 
+BESIDE = {
+    "config.yml": "recipe: default.v1\nlanguage: en\npipeline:\n- name: KeywordIntentClassifier\n"
+    "- name: CompactLLMCommandGenerator\n  llm: {model_group: commands}\n"
+    "policies:\n- name: FlowPolicy\n- name: RulePolicy\n",
+    "data/nlu.yml": "nlu:\n- intent: thank\n  examples: |\n    - thanks\n    - thank you\n",
+    "data/rules.yml": "rules:\n- rule: thanks\n  steps:\n  - intent: thank\n  - action: utter_thanks\n",
+    "tests/test_stories.yml": "stories:\n- story: thanked\n  steps:\n  - user: thank you\n    intent: thank\n"
+    "  - action: utter_thanks\n",
+    "tests/test_nlu.yml": "nlu:\n- intent: thank\n  examples: |\n    - thanks a lot\n    - many thanks\n",
+}
+
+
+def test_what_is_beside_flows_is_judged_as_without_a_server(bot: Path, rasa: FakeRasaPro) -> None:
+    for name, content in BESIDE.items():
+        (bot / name).write_text(content)
+    domain = bot / "domain.yml"
+    domain.write_text(f"{domain.read_text()}\nintents: [thank]\n")
+    base = bot.parent / "base"
+    turncheck("run", bot, "--out", base)
+    embedded = decode((base / "report.json").read_bytes())
+    code, _, report = run(bot, rasa, "--baseline", str(base / "report.json"))
+    assert (code, report.engine and report.engine.name) == (0, "rasa")
+    assert embedded.core is not None
+    assert [story.outcome for story in embedded.core.stories] == ["passed"]
+    assert report.core == embedded.core
+    assert {case.outcome for case in cases_of(report).values()} == {"passed"}
+    assert not [path for _, path, _ in rasa.calls if path.startswith(("/model/parse", "/model/predict"))]
+
+
 # --- Rasa Pro started from the project -------------------------------------------------------------------------------
 
 COMMAND = shlex.join([sys.executable, str(Path(__file__).with_name("rasa_pro_program.py"))])

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from turncheck.dialogue.domain import DialogueDomain
 from turncheck.engines.action_server.server import (
@@ -20,6 +20,7 @@ from turncheck.engines.action_server.server import (
     checked_certificates,
 )
 from turncheck.engines.base import Capabilities, Engine, Models, why_no_dialogue
+from turncheck.engines.embedded.engines import EmbeddedEngine, engine_of
 from turncheck.engines.embedded.models import fetch_model, named_model
 from turncheck.engines.masking import ensure_hideable
 from turncheck.engines.rasa_server.client import CONCURRENCY, Access, RasaClient, Served
@@ -46,6 +47,7 @@ from turncheck.messages.errors import EngineError, IncompleteError, UserError
 from turncheck.process.environment import FileVariables, expand, for_child
 from turncheck.process.output_files import temporary_folder
 from turncheck.process.screen import Console, duration
+from turncheck.project.config import has_policies_beside_flows, understands_intents
 from turncheck.project.files import DEFAULT_CONFIG, DEFAULT_DATA, DEFAULT_DOMAIN, DEFAULT_DOMAIN_FOLDER
 from turncheck.project.rasa_components import known_component
 from turncheck.report.model import EngineInfo
@@ -53,10 +55,13 @@ from turncheck.settings.secrets import secret_setting
 from turncheck.web.addresses import Network, is_allowed, is_http, login_of, origin_of, without_login
 
 if TYPE_CHECKING:
-    from turncheck.engines.conversation import ActionServer
+    from turncheck.engines.base import Part
+    from turncheck.engines.conversation import ActionServer, NluEngine, NluTrainer, Policies
     from turncheck.messages.finding import Location
+    from turncheck.process.cache import Cache
     from turncheck.project.model import Component, Project
     from turncheck.report.evaluations import Evaluation
+    from turncheck.report.trust import ConfidenceMap, Trust
     from turncheck.settings.options import Settings
 
 UNKNOWN_VERSION: Final = "unknown"
@@ -107,19 +112,19 @@ class RasaEngines(Engine):
         return DialogueDomain.of(self.project)
 
     @property
-    def nlu_trainer(self) -> RasaNluTrainer:
+    def nlu_trainer(self) -> NluTrainer:
         """What trains the engines of folds, all for one server."""
         if not isinstance(self.server, RasaProcess):
             raise UserError(CANNOT_BE_TRAINED, hint="Leave --cross-validation out, or use --rasa-command.")
         return RasaNluTrainer(self.server, _extractors(self.project))
 
     @property
-    def nlu(self) -> RasaNlu:
+    def nlu(self) -> NluEngine | None:
         """Language understanding by the server."""
         return RasaNlu(self._client(), self.info(), _extractors(self.project))
 
     @property
-    def ensemble(self) -> RasaPolicies:
+    def ensemble(self) -> Policies:
         """The server's policies."""
         return RasaPolicies(self._client(), self.domain)
 
@@ -207,6 +212,91 @@ class RasaEngines(Engine):
         return client
 
 
+BESIDE_FLOWS: Final = "Intents, stories and rules beside flows are judged by the embedded engine."
+
+
+@dataclass(eq=False, kw_only=True)
+class RasaEnginesBesideFlows(RasaEngines):
+    """The engine of a project that also has intents, stories or rules beside its flows.
+
+    Those are judged by the embedded engine, as in a run without a server: the model of a CALM assistant predicts no
+    stories, and asking it costs a call of a language model for each sentence.
+    """
+
+    beside: EmbeddedEngine
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """The server holds conversations; what is judged here is trained here."""
+        own, beside = super().capabilities, self.beside.capabilities
+        no_dialogue = beside.no_dialogue if has_policies_beside_flows(self.project) else own.no_dialogue
+        if not self._understands_here:
+            return structs.replace(own, no_dialogue=no_dialogue)
+        return structs.replace(own, no_dialogue=no_dialogue, no_training=None, slow_training=False, stands_in=True)
+
+    @property
+    def _understands_here(self) -> bool:
+        return self.beside.capabilities.no_nlu is None
+
+    @property
+    def nlu_trainer(self) -> NluTrainer:
+        """What trains the engines of folds."""
+        return self.beside.nlu_trainer if self._understands_here else super().nlu_trainer
+
+    @property
+    def nlu(self) -> NluEngine | None:
+        """Language understanding of the sentences of tests; that of conversations is the server's."""
+        return self.beside.nlu if self._understands_here else super().nlu
+
+    @property
+    def ensemble(self) -> Policies:
+        """The policies beside flows."""
+        return self.beside.ensemble
+
+    @property
+    def trust(self) -> Trust | None:
+        """How the embedded engine agrees with the team's Rasa."""
+        return self.beside.trust
+
+    @property
+    def team_confidences(self) -> ConfidenceMap | None:
+        """How sure the team's Rasa would be."""
+        return self.beside.team_confidences
+
+    def info(self, *, measured: EngineInfo | None = None, conversations: bool = True) -> EngineInfo:
+        """Return the server's version and model, and what the embedded engine replaced in what it judged."""
+        server = super().info(conversations=conversations)
+        beside = self.beside.info(measured=measured, conversations=False)
+        notes = (*server.notes, *(note for note in beside.notes if note not in server.notes), BESIDE_FLOWS)
+        return structs.replace(server, substitutions=beside.substitutions, notes=notes)
+
+    def needs(self, evaluation: Evaluation, *, in_folds: bool = False) -> frozenset[str]:
+        """What is judged here is trained on the project's files."""
+        if KINDS[evaluation].capability == "no_conversation":
+            return super().needs(evaluation, in_folds=in_folds)
+        return self.beside.needs(evaluation, in_folds=in_folds)
+
+    def before_folds(self, folds: int, *, whole: bool = False) -> str:
+        """Folds that are trained here are quick."""
+        return "" if self._understands_here else super().before_folds(folds, whole=whole)
+
+    def use_cache(self, cache: Cache) -> None:
+        """Cache what is trained here."""
+        self.beside.use_cache(cache)
+
+    def key_of_folds(self, folds: int) -> str | None:
+        """Return the digest of what folds that are trained here depend on."""
+        return self.beside.key_of_folds(folds) if self._understands_here else None
+
+    def parts(self) -> Mapping[Part, EngineInfo]:
+        """Return the substitutions in what was trained here."""
+        return self.beside.parts()
+
+    def recall(self, parts: Mapping[Part, EngineInfo]) -> None:
+        """Accept the descriptions of parts that need not be trained here."""
+        self.beside.recall(parts)
+
+
 class RasaNluTrainer(Struct, frozen=True):
     """Trains real Rasa on shares of the data. One server has one model: the next fit ends the last engine's use."""
 
@@ -239,6 +329,9 @@ def opened(  # noqa: PLR0917 - as of all engines
         UserError: there is neither an address nor a command, or both, or a setting does not fit.
     """
     at_once = settings.workers or CONCURRENCY
+    engine: Callable[..., RasaEngines] = RasaEngines
+    if models is None and _has_more_than_flows(project):  # commands for one question ask the engine that was named
+        engine = partial(RasaEnginesBesideFlows, beside=engine_of(settings, project, environment, hosts=hosts))
     if (settings.rasa_url is None) == (settings.rasa_command is None):
         raise UserError(
             "the engine 'rasa' needs a server: its address, or the command that starts it (and not both)",
@@ -257,7 +350,7 @@ def opened(  # noqa: PLR0917 - as of all engines
         _accesses("rasa_url_base", settings, environment)  # it is refused before anything is measured
         clients = [RasaClient(access, at_once=at_once) for access in _accesses("rasa_url", settings, environment)]
         server = clients[0] if len(clients) == 1 else RasaPool(clients)
-        yield RasaEngines(project, server, server.at_once)
+        yield engine(project, server, server.at_once)
         return
     for name in ("rasa_token", "rasa_jwt"):
         if getattr(settings, name) is not None:
@@ -275,7 +368,11 @@ def opened(  # noqa: PLR0917 - as of all engines
         files = _files(settings, project, kept, model)
         command, servers = settings.rasa_command or "", settings.rasa_servers
         with rasa_process(command, files, child, at_once=at_once, servers=servers) as process:
-            yield RasaEngines(project, process, at_once * servers, endpoints.notes, stubs)
+            yield engine(project, process, at_once * servers, endpoints.notes, stubs)
+
+
+def _has_more_than_flows(project: Project) -> bool:
+    return project.calm is not None and (understands_intents(project) or has_policies_beside_flows(project))
 
 
 @contextmanager
