@@ -268,3 +268,12 @@ def test_a_named_action_server_takes_the_place_of_the_module_so_that_stubs_are_u
     assert list(calls[-1]["endpoints"]["action_endpoint"]) == ["url"]
     case = cases_of(report)["stubbed"]
     assert (case.outcome, case.actions) == ("passed", {"action_check_day": "stubbed"})
+
+
+def test_dialogue_understanding_tests_of_their_own_folder_are_named_as_not_judged(bot: Path, rasa: FakeRasaPro) -> None:
+    _, told, report = run(bot, rasa)
+    assert len(cases_of(report)) == 4
+    out = bot.parent / "out"
+    for text in (told, *((out / name).read_text("utf-8") for name in ("summary.md", "comment.md"))):
+        assert "2 dialogue understanding tests" in text
+        assert "dialogue_understanding_tests/booking.yml:6" in text

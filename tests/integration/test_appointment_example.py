@@ -6,6 +6,7 @@ import json
 import shutil
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 from golden_texts import Golden
@@ -19,9 +20,15 @@ def assistant(tmp_path: Path) -> Path:
     """The example in a repository of its own, committed."""
     folder = tmp_path / "appointment"
     shutil.copytree(EXAMPLE, folder, ignore=shutil.ignore_patterns("__pycache__"))
-    for words in (["init", "-q"], ["add", "-A"], ["commit", "-q", "-m", "base"]):
-        subprocess.run(["git", "-c", "user.name=a", "-c", "user.email=a@b.example", *words], cwd=folder, check=True)
+    subprocess.run(["git", "init", "-q"], cwd=folder, check=True)
+    commit(folder)
     return folder
+
+
+def commit(folder: Path) -> None:
+    """Commit what is there."""
+    for words in (["add", "-A"], ["commit", "-q", "-m", "base"]):
+        subprocess.run(["git", "-c", "user.name=a", "-c", "user.email=a@b.example", *words], cwd=folder, check=True)
 
 
 def run(assistant: Path, *more: str) -> tuple[int, dict[str, object]]:
@@ -128,3 +135,102 @@ def test_a_test_that_says_less_is_edited_where_nothing_runs_it(assistant: Path, 
     run(assistant, "--base", "HEAD")
     comparison = json.loads((assistant.parent / "results" / "comparison.json").read_text("utf-8"))
     assert {one["location"]["path"] for one in comparison["consistency"]["edited"]} == {file}
+
+
+def compared(assistant: Path) -> dict[str, Any]:
+    """The comparison of a run with the commit."""
+    run(assistant, "--base", "HEAD")
+    found: dict[str, Any] = json.loads((assistant.parent / "results" / "comparison.json").read_text("utf-8"))
+    return found
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "place"),
+    [
+        ("endpoints.yml", "gpt-4o-mini", "gpt-3", "model_groups[commands].models[0].model"),
+        ("endpoints.yml", "model_groups:", "nlg: {type: rephrase}\nmodel_groups:", "nlg.type"),
+        ("prompts/commands.jinja2", "commands", "three commands", "prompts/commands.jinja2"),
+        ("endpoints.yml", "api_key: a", "api_key: b", None),
+    ],
+    ids=["model", "rephraser", "prompt", "key"],
+)
+def test_what_models_are_asked_with_is_named(assistant: Path, file: str, old: str, new: str, place: str | None) -> None:
+    (assistant / "prompts").mkdir()
+    (assistant / "prompts" / "commands.jinja2").write_text("Give commands:\n", encoding="utf-8")
+    generator = "- name: CompactLLMCommandGenerator"
+    change(assistant, "config.yml", generator, f"{generator}\n    prompt_template: prompts/commands.jinja2")
+    change(assistant, "endpoints.yml", "gpt-4o-mini", "gpt-4o-mini\n        api_key: a")
+    commit(assistant)
+    change(assistant, file, old, new)
+    changed = compared(assistant)["settings_changed"]
+    assert [one["name"] for one in changed] == ([] if place is None else [f"models.{place}"])
+    comment = (assistant.parent / "results" / "comment.md").read_text("utf-8")
+    assert place is None or f"`{place}`" in comment
+    assert ("nothing changed" in comment) is (place is None)
+
+
+def test_a_renamed_action_is_known_by_its_code(assistant: Path) -> None:
+    for file in ("domain.yml", "data/flows.yml", "actions/actions.py"):
+        change(assistant, file, "action_check_day", "action_look_up_day")
+    found = compared(assistant)["new_findings"]
+    assert [[name["name"] for name in one["names"]] for one in found] == [["action_check_day", "action_look_up_day"]]
+
+
+def test_a_renamed_action_without_code_is_known_by_its_place_in_the_flows(assistant: Path) -> None:
+    shutil.rmtree(assistant / "actions")
+    commit(assistant)
+    for file in ("domain.yml", "data/flows.yml"):
+        change(assistant, file, "action_check_day", "action_look_up_day")
+    found = compared(assistant)["new_findings"]
+    assert [[name["name"] for name in one["names"]] for one in found] == [["action_check_day", "action_look_up_day"]]
+
+
+ROUTER = """pipeline:
+  - name: WhitespaceTokenizer
+  - name: CountVectorsFeaturizer
+  - name: LogisticRegressionClassifier
+  - name: {name}
+    nlu_entry:
+      sticky: [ask_balance]
+      non_sticky: [chitchat]
+    calm_entry:
+      sticky: [book_it]
+"""
+
+
+def test_an_intent_that_a_router_keeps_by_its_old_name(assistant: Path) -> None:
+    change(assistant, "config.yml", "pipeline:\n", ROUTER.format(name="IntentBasedRouter"))
+    change(assistant, "domain.yml", "slots:\n", "intents: [ask_balance, chitchat, book_it]\nslots:\n")
+    nlu = "nlu:\n" + "".join(
+        f"- intent: {name}\n  examples: |\n    - please {said}\n    - {said} now\n"
+        for name, said in (("ask_balance", "tell it"), ("chitchat", "how are you"), ("book_it", "come in"))
+    )
+    (assistant / "data" / "nlu.yml").write_text(nlu, encoding="utf-8")
+    commit(assistant)
+    for file in ("domain.yml", "data/nlu.yml"):
+        change(assistant, file, "book_it", "make_appointment")
+        change(assistant, file, "chitchat", "chitchats")
+    found = {one["location"]["line"]: one for one in compared(assistant)["new_findings"]}
+    assert {line: [name["name"] for name in one["names"]] for line, one in found.items()} == {
+        11: ["chitchat", "chitchats"],
+        13: ["book_it", "make_appointment"],
+    }
+    assert {one["severity"] for one in found.values()} == {"error"}
+    assert {one["code"] for one in found.values()} == {"flow-router-intent-undefined"}
+
+
+def test_what_an_llm_based_router_lists_is_no_intent(assistant: Path) -> None:
+    change(assistant, "config.yml", "pipeline:\n", ROUTER.format(name="LLMBasedRouter"))
+    change(assistant, "config.yml", "[book_it]", "handles everything about appointments")
+    run(assistant)
+    report = json.loads((assistant.parent / "results" / "report.json").read_text("utf-8"))
+    codes = {one["code"] for one in report["validation"]["findings"]}
+    assert "flow-router-intent-undefined" not in codes
+
+
+def test_dialogue_understanding_tests_are_named_as_not_judged(assistant: Path) -> None:
+    out = assistant.parent / "results"
+    told = turncheck("run", ".", "--out", out, cwd=assistant).stdout
+    for text in (told, (out / "summary.md").read_text("utf-8"), (out / "comment.md").read_text("utf-8")):
+        assert "rasa test du" in text
+        assert "dialogue_understanding_tests/booking.yml:20" in text

@@ -7,12 +7,12 @@ import re
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 import msgspec
-from msgspec import UNSET
+from msgspec import UNSET, UnsetType
 
-from turncheck.comparison.changes import SettingChange
+from turncheck.comparison.changes import OF_MODELS, SettingChange
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from turncheck.report.model import GateSettings, Report
     from turncheck.report.trust import Trust
@@ -27,6 +27,7 @@ _USUAL: Final = {"config": ("config.yml",), "domain": ("domain.yml",), "data": (
 """What a setting without a value means to a reader of the project: to write it down changes nothing."""
 
 
+_COMPONENTS: Final = ("pipeline[", "policies[")
 _NO_RULE: Final = "repeats_given"
 """It only says where another setting comes from."""
 
@@ -40,7 +41,7 @@ def settings_changed(base: Report, head: Report) -> tuple[SettingChange, ...]:
         one, other = _calibrated(base.trust), _calibrated(head.trust)
         more = ", with other numbers" if one == other else ""
         changes.append(SettingChange(name="calibration", base=one, value=f"{other}{more}"))
-    return tuple(changes)
+    return (*changes, *_models_changed(base, head))
 
 
 def rules_changed(base: GateSettings, head: GateSettings) -> Iterator[SettingChange]:
@@ -57,13 +58,31 @@ def rules_changed(base: GateSettings, head: GateSettings) -> Iterator[SettingCha
 
 
 def _leaves_changed(base: Sequence[str], head: Sequence[str]) -> Iterator[SettingChange]:
-    before, now = _leaves(base), _leaves(head)
+    return _texts_changed("bot.", _leaves(base), _leaves(head))
+
+
+def _texts_changed(prefix: str, before: Mapping[str, str], now: Mapping[str, str]) -> Iterator[SettingChange]:
     for name in sorted(before.keys() | now.keys()):
         one, other = before.get(name), now.get(name)
         if one != other:
             how: Literal["altered", "added", "removed"] = "added" if one is None else "removed"
             how = how if one is None or other is None else "altered"
-            yield SettingChange(name=f"bot.{name}", base=one or "", value=other or "", change=how)
+            yield SettingChange(name=f"{prefix}{name}", base=one or "", value=other or "", change=how)
+
+
+def _models_changed(base: Report, head: Report) -> Iterator[SettingChange]:
+    """What language models are asked with; components that the engine tells apart are listed as its configuration."""
+    before, now = (side.consistency for side in (base, head))
+    if isinstance(before, UnsetType) or isinstance(now, UnsetType):
+        return iter(())
+    if isinstance(before.asked, UnsetType) or isinstance(now.asked, UnsetType):
+        return iter(())
+    told = all(side.engine is not None and side.engine.configured is not None for side in (base, head))
+    one, other = (
+        {place: text for place, text in asked.items() if not (told and place.startswith(_COMPONENTS))}
+        for asked in (before.asked, now.asked)
+    )
+    return _texts_changed(OF_MODELS, one, other)
 
 
 def _leaves(lines: Sequence[str]) -> dict[str, str]:

@@ -489,6 +489,8 @@ class Collision(Part, frozen=True, kw_only=True):
 _PLACEHOLDER: Final = re.compile(r"\{\w+\}")
 ASKED: Final = "bot.request.body."
 """What the names of changes begin with that alter what a bot is asked, not how it is judged."""
+OF_MODELS: Final = "models."
+"""Likewise for the language models of an assistant that is in the project."""
 
 
 class SettingChange(Part, frozen=True, kw_only=True):
@@ -505,9 +507,16 @@ class SettingChange(Part, frozen=True, kw_only=True):
 
     @property
     def is_asked(self) -> bool:
-        """Whether it alters what a bot over HTTP is asked: its model, prompt or temperature.
+        """Whether it alters what a bot over HTTP or a language model is asked: its model, prompt or temperature.
 
-        Where what the user says is put judges it as well.
+        Where what the user says is put judges a bot as well.
         """
+        if self.name.startswith(OF_MODELS):
+            return True
         same = sorted(_PLACEHOLDER.findall(self.base)) == sorted(_PLACEHOLDER.findall(self.value))
         return self.name.startswith(ASKED) and same
+
+    @property
+    def place(self) -> str:
+        """The name of what is asked with another value, below what all such names begin with."""
+        return self.name.removeprefix(ASKED).removeprefix(OF_MODELS)

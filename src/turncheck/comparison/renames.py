@@ -277,7 +277,8 @@ _USES: Final = frozenset(
         *("test-action-undefined", "test-intent-undefined", "test-name-undefined", "e2e-unknown-name"),
         "code-name-undefined",
         *("flow-flow-undefined", "flow-action-undefined", "flow-response-undefined", "flow-slot-undefined"),
-        *("flow-intent-undefined", "flow-question-missing", "flow-payload-undefined"),
+        *("flow-intent-undefined", "flow-router-intent-undefined"),
+        *("flow-question-missing", "flow-payload-undefined"),
         *("flow-test-cannot-pass", "flow-test-names-nothing"),
     }
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import reduce
 from typing import TYPE_CHECKING, Any, Final, Protocol
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 Pair = tuple[str, str]
 """Two consecutive steps of a conversation, such as ``("intent greet", "action utter_greet")``."""
 
+_CLASS_NAME: Final = re.compile(r"^class \w+", re.MULTILINE)
 _PLAIN = frozenset({str, int, float, bool, type(None)})
 _NOT_CONTENT = {"location", "places", "origin", "index"}
 _IN_ANY_ORDER = {"use_entities", "ignore_entities", "roles", "groups", "ignored_intents", "intents", "not_intents"}
@@ -136,6 +138,7 @@ def coverage(project: model.Project, reached: Reached, code: Mapping[str, str]) 
     flows = {
         "flows": [coverage_item(f.name, f.location, f.content, f.name in full.flows) for f in project.flows.values()]
     }
+    places = _places_in_flows(project)
     kinds: dict[str, list[CoverageItem]] = {
         "intents": [
             coverage_item(name, *parts, is_telling=bool(examples.get(name))) for name, parts in intents.items()
@@ -145,13 +148,7 @@ def coverage(project: model.Project, reached: Reached, code: Mapping[str, str]) 
             for e in domain.entities.values()
         ],
         "actions": [
-            coverage_item(
-                action.name,
-                action.location,
-                (action, code.get(action.name)),
-                action.name in full.actions,
-                is_telling=False,
-            )
+            _action_item(action, places.get(action.name, []), code.get(action.name), action.name in full.actions)
             for action in domain.actions.values()
             if not action.name.startswith(UTTER)
         ],
@@ -167,6 +164,30 @@ def coverage(project: model.Project, reached: Reached, code: Mapping[str, str]) 
         "rules": [_story_item(rule, full) for rule in project.rules],
     }
     return {kind: kind_coverage(items) for kind, items in kinds.items()}
+
+
+def _action_item(action: model.Action, places: Sequence[str], code: str | None, covered: bool) -> CoverageItem:
+    """A custom action, which is recognised under another name by its code, or else by where flows run it."""
+    item = coverage_item(action.name, action.location, (action, code), covered, is_telling=False)
+    if code is not None:
+        unnamed = _CLASS_NAME.sub("class", code).replace(repr(action.name), "''")
+        return msgspec.structs.replace(item, content=_digest(unnamed))
+    return msgspec.structs.replace(item, content=digest_of(sorted(places)) if places else "")
+
+
+def _places_in_flows(project: model.Project) -> dict[str, list[str]]:
+    """Where the flows name each action: the flow, and the keys and numbers that lead there."""
+    found: dict[str, list[str]] = {}
+    waiting: list[tuple[str, Any]] = [(flow.name, flow.content) for flow in project.flows.values()]
+    while waiting:
+        place, content = waiting.pop()
+        if isinstance(content, str) and content in project.domain.actions:
+            found.setdefault(content, []).append(place)
+        elif isinstance(content, Mapping):
+            waiting += [(f"{place}.{key}", below) for key, below in content.items()]
+        elif isinstance(content, Sequence) and not isinstance(content, str):
+            waiting += [(f"{place}.{number}", below) for number, below in enumerate(content)]
+    return found
 
 
 def kind_coverage(items: Sequence[CoverageItem]) -> KindCoverage:

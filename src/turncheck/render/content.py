@@ -9,6 +9,7 @@ import msgspec
 from msgspec.structs import replace
 
 from turncheck.comparison.cases import findings_worst_first
+from turncheck.comparison.consistent_tests import consistency_of
 from turncheck.comparison.failed_tests import newly_failing_tests
 from turncheck.comparison.misunderstood import misunderstood_sentences
 from turncheck.comparison.tally import lacks_actions
@@ -292,7 +293,19 @@ def _remarks(report: Report, compared: Comparison | None) -> list[Entry]:
         remarks += _by_reason(skipped, "skipped", hint)
         remarks += _by_reason([(case.warning or "", case) for case in report.e2e.warned], "passed with a warning")
         remarks += _unclear([case for case in report.e2e.cases if case.outcome == "unclear"])
-    return remarks
+    return [*remarks, *_understanding_tests(report)]
+
+
+def _understanding_tests(report: Report) -> Iterable[Entry]:
+    """The dialogue understanding tests that nothing judged, and what does."""
+    checked = consistency_of(report)
+    listed_cases = {(case.location.path, case.name) for case in report.e2e.cases} if report.e2e is not None else set()
+    tests = [one for one in (checked.tests if checked is not None else ()) if one.commands is True]
+    places = [one.location for one in tests if (one.location.path, one.name) not in listed_cases]
+    if places:
+        words = f"{count(len(places), 'dialogue understanding test')} not judged: run "
+        how = (Code("rasa test du"), " and read its results with ", Code("turncheck report import"))
+        yield Entry(line(words, *how, _where(places)), sign="caution")
 
 
 def _old_remarks(lists: Lists, report: Report, compared: Comparison | None) -> NeutralSection:

@@ -472,9 +472,9 @@ def setting(change: changes.SettingChange) -> Entry:
 def asked(change: changes.SettingChange) -> Entry:
     """``model`` from ``travel-1`` to ``travel-2``; of long texts, where they begin to differ."""
     if change.change != "altered":
-        return setting(replace(change, name=change.name.removeprefix(changes.ASKED)))
+        return setting(replace(change, name=change.place))
     base, value = _where_different(change.base, change.value)
-    return Entry(line(Code(change.name.removeprefix(changes.ASKED)), ": ", Code(base), " → ", Code(value)))
+    return Entry(line(Code(change.place), ": ", Code(base), " → ", Code(value)))
 
 
 def _where_different(one: str, other: str) -> tuple[str, str]:

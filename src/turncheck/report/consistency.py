@@ -38,6 +38,8 @@ class CheckedTest(Part, frozen=True, kw_only=True):
     """A digest of what its own file adds to that."""
     shared: dict[str, str] | UnsetType = UNSET
     """What other files add to that, a digest each, by their paths."""
+    commands: bool | UnsetType = UNSET
+    """Whether it expects commands, which only `rasa test du` judges; left out of other tests."""
 
 
 class FlowCondition(Part, frozen=True, kw_only=True):
@@ -94,6 +96,8 @@ class Consistency(Part, frozen=True, kw_only=True):
     """The conditions of the flows that could be read."""
     inconsistent: tuple[InconsistentTest, ...] = ()
     """Those that can never pass."""
+    asked: dict[str, str] | UnsetType = UNSET
+    """What its language models are asked with, by place: models, parameters, prompts; earlier reports lack it."""
 
     @property
     def steps(self) -> int:

@@ -148,6 +148,10 @@ FAULTS: dict[str, tuple[list[Edit], str]] = {
     ),
     "flow-policy-missing": ([(C, "  - name: FlowPolicy", "  - name: RulePolicy")], "config.yml:8:1"),
     "flow-set-value": ([(F, "- day: null", "- service: massage")], "data/flows.yml:18:21"),
+    "flow-router-intent-undefined": (
+        [(C, "pipeline:", "pipeline:\n  - name: IntentBasedRouter\n    calm_entry: {sticky: [opening_hourz]}")],
+        "config.yml:6:27",
+    ),
     "flow-model-group-undefined": ([(E, "- id: commands", "- id: command")], "config.yml:7:20"),
     "flow-condition-invalid": ([(F, "if: slots.rating < 3", "if: slots.rating in 3")], "data/flows.yml:56:17"),
     "flow-condition-word": ([(F, "if: slots.rating < 3", "if: slots.rating = low")], "data/flows.yml:56:17"),

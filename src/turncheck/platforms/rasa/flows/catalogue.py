@@ -21,7 +21,7 @@ _NEEDS: Final[dict[str, tuple[Part, ...]]] = {
         ),
         ("domain",),
     ),
-    "flow-intent-undefined": ("domain", "nlu"),
+    **dict.fromkeys(("flow-intent-undefined", "flow-router-intent-undefined"), ("domain", "nlu")),
     "flow-flow-undefined": ("stories",),
     **dict.fromkeys(
         (
@@ -313,6 +313,14 @@ _OF_NAMES: Final = (
         "`model_group` names the `id` of an entry of `model_groups` in `endpoints.yml`. Correct the name, or add the"
         " group.",
         about=("model group",),
+    ),
+    _check(
+        "flow-router-intent-undefined",
+        "warning",
+        "A router decides by an intent that the domain does not list",
+        "The `IntentBasedRouter` sends messages by the intents below `nlu_entry` and `calm_entry`: this one is never"
+        " understood. Correct the name, or list the intent.",
+        about=("intent",),
     ),
 )
 

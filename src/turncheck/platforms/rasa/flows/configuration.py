@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from turncheck.messages.finding import Location, Name
 from turncheck.messages.phrasing import suggestion
+from turncheck.platforms.rasa.flows import vocabulary
 from turncheck.validation.findings import found
 from turncheck.yaml_tree.tree import YamlMapping, YamlScalar, YamlSequence
 
@@ -18,10 +19,13 @@ if TYPE_CHECKING:
 
 _POLICY: Final = "FlowPolicy"
 _STARTS_FLOWS: Final = ("CommandGenerator", "NLUCommandAdapter")
+_ROUTER: Final = "IntentBasedRouter"
+_ROUTED: Final = (("nlu_entry", "sticky"), ("nlu_entry", "non_sticky"), ("calm_entry", "sticky"))
+"""Where its intents are listed."""
 
 
 def configuration(facts: FlowFacts) -> Iterator[Finding]:
-    """Flows without what runs or starts them, and model groups that ``endpoints.yml`` does not have."""
+    """Flows without what runs or starts them; model groups and intents that are named and not defined."""
     config = facts.project.config
     if facts.flows and config.policies is not None and config.recipe in {None, "default.v1"}:
         names = [component.name.rpartition(".")[2] for component in config.policies]
@@ -36,6 +40,36 @@ def configuration(facts: FlowFacts) -> Iterator[Finding]:
             message = "There are flows, and no component of the pipeline turns messages into commands for them."
             yield found("flow-policy-missing", message, config.keys.get("pipeline", config.location))
     yield from _model_groups(facts)
+    yield from _routed_intents(facts)
+
+
+def _routed_intents(facts: FlowFacts) -> Iterator[Finding]:
+    """Intents that the router between flows and stories decides by, and that nothing defines, each once."""
+    known = facts.facts.intents | facts.facts.nlu_intents.keys() | vocabulary.INTENTS
+    places: dict[str, list[Location]] = {}
+    for name, location in _intents_of_router(facts):
+        if name.partition("/")[0] not in known:
+            places.setdefault(name, []).append(location)
+    for name, (first, *others) in places.items():
+        message = f"The {_ROUTER} decides by the intent '{name}', which the domain does not list."
+        near, names = facts.meant("intent", name, known), (Name("intent", name),)
+        yield found("flow-router-intent-undefined", message, first, near, others, names=names)
+
+
+def _intents_of_router(facts: FlowFacts) -> Iterator[tuple[str, Location]]:
+    """The same keys of an ``LLMBasedRouter`` describe to its model, in words, what belongs where."""
+    pipelines = (file.mapping.at("pipeline") for file in facts.project.files if file.role == "config" and file.mapping)
+    for component in (one for pipeline in pipelines for one in _items(pipeline)):
+        name = component.at("name")
+        if isinstance(name, YamlScalar) and str(name.value).rpartition(".")[2] == _ROUTER:
+            for entry, kind in _ROUTED:
+                for intent in _items(component.at(entry, kind)):
+                    if isinstance(intent, YamlScalar) and isinstance(intent.value, str):
+                        yield intent.value, intent.location
+
+
+def _items(node: YamlNode | None) -> tuple[YamlNode, ...]:
+    return tuple(node.items) if isinstance(node, YamlSequence) else ()
 
 
 def _model_groups(facts: FlowFacts) -> Iterator[Finding]:

@@ -5,7 +5,10 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING
 
+from msgspec import UNSET
+
 from turncheck.evaluations.resolved import resolved_case
+from turncheck.platforms.rasa.flows.asked import asked_with
 from turncheck.platforms.rasa.flows.conditions import Parsed, turned, written
 from turncheck.platforms.rasa.flows.du_commands import read_command
 from turncheck.platforms.rasa.flows.expectations import expectations
@@ -71,6 +74,7 @@ class Checked:
             tests=tuple(map(_checked_test, self._cases)),
             conditions=tuple(self._conditions()),
             inconsistent=tuple(first.values()),
+            asked=asked_with(self._facts.project),
         )
 
     def _conditions(self) -> Iterator[FlowCondition]:
@@ -117,6 +121,7 @@ def _checked_test(case: E2ECase) -> CheckedTest:
         resolved=resolved.digest,
         own=resolved.own,
         shared=resolved.shared,
+        commands=True if any(turn.commands for turn in case.turns) else UNSET,
     )
 
 
