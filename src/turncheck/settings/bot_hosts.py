@@ -19,15 +19,34 @@ from turncheck.settings.bot_placeholders import PLACEHOLDER
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+_OF_SERVERS: Final = (
+    r"https?|wss?|hxxps?|t?ftps?|sftp|scp|ssh|telnet|rlogin|gopher|dict|ldap[si]?|smb|cifs|nfs|afp|(?:web)?davs?|svn|git|hg"
+    r"|bzr|rsync|imaps?|pop3s?|smtps?|nntps?|ircs?|xmpp|sips?|rts?p|rtmps?|mms[tu]?|rediss?|mongodb|mysql|mariadb"
+    r"|postgres(?:ql)?|jdbc|odbc|amqps?|mqtts?|memcached?|kafka|nats|s3[an]?|gc?s|abfss?|wasbs?|adl|(?:web)?hdfs|jndi|rmi"
+    r"|iiop(?:name)?|corba(?:loc|name)?|dns|tcp|udp|grpcs?|xds|net\.(?:tcp|pipe)|vsock|docker|ipfs|ipns|magnet"
+)
+"""Schemes that lead to a server, also with fewer slashes than they ought to have, or with none."""
+_OF_THE_MACHINE: Final = (
+    r"file|unix|npipe|netdoc|jrt|jar|classpath|phar|php|compress\.\w+|view-source|blob|filesystem|javascript|vbscript"
+    r"|livescript|chrome(?:-extension)?|moz-extension|ms-[a-z-]{1,40}|ur[il]"
+)
+"""Schemes of what a machine has or runs, and of what holds another address."""
 _ADDRESS: Final = re.compile(
-    r"[A-Za-z][A-Za-z0-9+.-]*://|(?<![A-Za-z0-9])(?i:https?|wss?|ftp):(?!\d*(?:\s|$))\S|^\s*[/\\]{2}"
+    rf"[A-Za-z0-9+.-]://|(?<![A-Za-z0-9])(?i:{_OF_SERVERS}|{_OF_THE_MACHINE}):(?!\d{{0,5}}(?:\s|$))\S"
+    r"|(?<![A-Za-z0-9])(?i:data):(?:[\w.+-]+/[\w.+-]+)?(?:;[^\s,;:]+)*,|^\s*[/\\]{2}"
 )
-"""Browsers and many libraries take ``https:host`` for an address, too."""
+"""Many words before a colon are no schemes (``order:1001``, ``whatsapp:+49…``); data has a comma."""
+_NUMBER: Final = r"(?:0x[0-9a-f]+|\d+)"
+_BYTES: Final = rf"{_NUMBER}(?:\.{_NUMBER}){{1,3}}\.?|0x[0-9a-f]+|\d{{8,10}}|0\d{{8,11}}"
+"""A number is one of all four bytes of an address, or of its last ones (``127.1``, ``0x7f000001``)."""
+_NAME: Final = r"(?:(?:[\w-]+\.)+(?:[^\W\d_]{2,}|xn--[\w-]+)|localhost)"
 _WITH_PORT: Final = re.compile(
-    r"\s*(?:(?:[\w-]+\.)+(?:[^\W\d_]{2,}|xn--[\w-]+)\.?|(?:\d{1,3}\.){3}\d{1,3}|\[[\da-fA-F:.]*:[\da-fA-F:.]*\])"
-    r":\d{1,5}(?:[/\\?#]\S*)?\s*"
+    rf"\s*(?:(?:[^\s/@]+@)?(?:{_NAME}\.?|(?:\d{{1,3}}\.){{3}}\d{{1,3}}|\[[\da-f:.]*:[\da-f:.]*\]|(?:{_BYTES})(?=:\d\d))"
+    rf"|[^\s/@]+@[\w.-]+|{_OF_SERVERS}):\d{{1,5}}(?:[/\\?#]\S*)?\s*|\s*[^\s/@:]+@[\w.-]+:\S+\s*",
+    re.IGNORECASE,
 )
-"""Nothing but a host has a port, whatever its key is called."""
+"""Nothing but a host has a port, whatever its key is called; ``2.35:1`` is a ratio, ``git@host:path`` of SSH."""
+_WITH_SCHEME: Final = re.compile(r"\s*[A-Za-z][A-Za-z0-9+.-]*:\S")
 _LEFT_OUT: Final = re.compile(r"[\x00-\x1f\x7f]")
 """What they leave out of an address."""
 _NOT_SEEN: Final = re.compile(
@@ -38,16 +57,12 @@ _DOTS: Final = re.compile("[\u3002\uff0e\uff61]")
 """What separates the labels of an international name besides the dot (RFC 3490)."""
 _ESCAPED: Final = re.compile(r"\\x([0-9A-Fa-f]{2})|[\\%]u(?:([0-9A-Fa-f]{4})|\{0*([0-9A-Fa-f]{1,5})\})")
 """A character of JSON or JavaScript, and as IIS decodes it."""
-_NUMBER: Final = r"(?:0x[0-9a-f]+|\d+)"
 _HOST: Final = re.compile(
-    r"\s*(?P<user>[^\s/]+@)?"
-    r"(?:(?P<name>(?:[\w-]+\.)+(?:[^\W\d_]{2,}|xn--[\w-]+)|localhost)\.?"
-    rf"|{_NUMBER}(?:\.{_NUMBER}){{1,3}}\.?|0x[0-9a-f]+|\d{{8,10}}|0\d{{8,11}}"
+    rf"\s*(?P<user>[^\s/]*@)?(?:(?P<name>{_NAME})\.?|{_BYTES}"
     r"|\[[^\s\[\]/]*:[^\s\[\]/]*\]|[\w-]+(?=:\d)|[\w-]+\.|[\w-]+(?=[/\\]))"
     r"(?P<more>(?::\d{1,5})?(?:[/\\?#]\S*)?)\s*",
     re.IGNORECASE,
 )
-"""A number is one of all four bytes of an address, or of its last ones (``127.1``, ``0x7f000001``)."""
 _FILE: Final = re.compile(
     r"(?i:html?|json|txt|png|jpe?g|gif|svg|webp|ico|pdf|xml|css|csv|js|php|ya?ml|mp3|mp4|wav|ogg)"
 )
@@ -60,7 +75,7 @@ _OF_HOSTS: Final = re.compile(
 _HOSTS_ALONE: Final = frozenset({"host", "hostname", "url", "uri"})
 """Keys whose value is a host whatever it looks like (``intranet``, ``2130706433``), unless it is a path."""
 _OF_VALUES: Final = frozenset({"value", "address", "name", "target"})
-_SCHEME: Final = re.compile(r"(?:https?|wss?|ftps?|tcp|grpcs?)(?::/{0,2})?", re.IGNORECASE)
+_SCHEME: Final = re.compile(rf"(?:{_OF_SERVERS})(?::/{{0,2}})?", re.IGNORECASE)
 _ENCODED: Final = re.compile(r"[A-Za-z0-9+/_-]{8,}")
 _AS_USUAL: Final = str.maketrans("-_", "+/")
 _MOST_DECODINGS: Final = 10
@@ -68,7 +83,7 @@ _MOST_DECODINGS: Final = 10
 
 def names_address(texts: Iterable[str]) -> bool:
     """Whether one of these strings contains an address, or is a host with a port, however it is encoded."""
-    forms = (form for text in texts for form in _forms(text))
+    forms = (form for text in texts for form in _forms(PLACEHOLDER.sub("x", text)))
     return any(_ADDRESS.search(form) or _WITH_PORT.fullmatch(form) for form in forms)
 
 
@@ -96,7 +111,10 @@ def has_scheme(values: Iterable[Any]) -> bool:
 
 
 def is_host(value: Any) -> bool:
-    """Whether a string or number is a host, perhaps with a port and a path; an e-mail address or file name is not."""
+    """Whether a string or number is a host, perhaps with a port and a path, or begins with any scheme.
+
+    An e-mail address or a file name is none.
+    """
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         return False
     return any(map(_is_plain_host, _forms(PLACEHOLDER.sub("x", str(value)))))
@@ -145,10 +163,13 @@ def _of_base64(packed: str) -> bytes:
 
 
 def _is_plain_host(text: str) -> bool:
-    if _is_ip_address(text):
+    if _is_ip_address(text) or _WITH_SCHEME.match(text):
         return True
     match = _HOST.fullmatch(text)
-    if match is None or (match["user"] and ":" not in match["user"] and not match["more"]):
+    if match is None:
+        return False
+    user = (match["user"] or "").strip("@")
+    if user and ":" not in user and not match["more"]:
         return False
     return _FILE.fullmatch((match["name"] or "").rpartition(".")[2]) is None
 

@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 import subprocess
 from base64 import b64encode, urlsafe_b64encode
+from time import process_time
 from typing import TYPE_CHECKING
 
 import pytest
 from golden_texts import Golden
+from hypothesis import given
+from hypothesis import strategies as st
 from test_bot_shape import GOOD, R, shape, with_sent
 
 from turncheck.ci.host import Base, Host, Run
@@ -18,6 +21,7 @@ from turncheck.messages.errors import UserError
 from turncheck.process.environment import Secret
 from turncheck.run.bot_of_base import ensure_token_is_sent_as_on_base
 from turncheck.settings.bot_headers import leads_elsewhere, replaces_method
+from turncheck.settings.bot_hosts import is_host, names_address
 from turncheck.settings.options import Settings
 
 if TYPE_CHECKING:
@@ -78,6 +82,19 @@ ADDRESSES += [
     b"http://evil".hex(),
     f"x,{b64encode(b'http://evil').decode()}",
 ]
+WITHOUT_SLASHES = ["data:text/html,evil", "data:,x", "data:;base64,eA==", "javascript:fetch(1)", "javascript:{text}"]
+WITHOUT_SLASHES += ["file:/etc/passwd", "file:etc/passwd", "gopher:evil", "ldap:evil.example", "dict:evil.example"]
+WITHOUT_SLASHES += ["smb:evil", "sftp:evil.example", "ssh:evil.example", "git:evil.example", "jar:file:x!/y", "SMB:x"]
+WITHOUT_SLASHES += ["view-source:evil.example", "blob:evil", "redis:evil.example:6379", "hxxp:evil.example"]
+WITHOUT_SLASHES += ["vbscript:x", "phar:x", "php:input", "s3:bucket", "net.tcp:x", "jdbc:mysql:x", "ms-excel:ofe|u|x"]
+WITHOUT_SLASHES += [
+    "https:2130706433",
+    "see https:2130706433 ",
+    "gopher%3aevil",
+    "java\tscript:x",
+    "git@evil.example:a/b",
+]
+WITHOUT_SLASHES += [b64encode(b"gopher:evil.example").decode(), "URL:file:/etc/passwd", "a=gopher:evil", "jndi:dns:x"]
 WITH_PORTS = [
     "evil.example:443/x",
     "evil.example:8080",
@@ -87,6 +104,8 @@ WITH_PORTS = [
     "evil%2eexample:443",
     "evil.example.:1",
     b64encode(b"evil.example:443").decode(),
+    *("localhost:80", "127.1:80", "0x7f.1:80", "0x7f000001:80", "2130706433:80", "017700000001:80/x", "redis:6379"),
+    *("x@evil.example:80", "x:y@evil.example:80", "x@evil:80", "evil.{session}.example:80", "http:0"),
 ]
 HOSTS = [*IN_ASCII, *INTERNATIONAL, *NOT_SEEN, *OF_FOUR_BYTES, *OF_SIXTEEN, *OF_SOMEBODY, *ENCODED]
 HOSTS += [b64encode(b"evil.example").decode(), b64encode(b"127.0.0.1:80").decode()]
@@ -97,7 +116,7 @@ def written(key: str, value: object) -> str:
     return json.dumps({key: value})[1:-1]  # which is YAML
 
 
-@pytest.mark.parametrize("value", [*HOSTS, *ADDRESSES])
+@pytest.mark.parametrize("value", [*HOSTS, *ADDRESSES, *WITHOUT_SLASHES, "@evil.example", "any:evil", "{text}:evil"])
 @pytest.mark.parametrize("key", ["callback_url", "webhook", "slack-hook", "proxy"])
 def test_a_host_is_refused_in_all_its_spellings(key: str, value: str, tmp_path: Path) -> None:
     for body in (written(key, value), written("deep", [{key: {"value": [value]}}])):
@@ -105,7 +124,7 @@ def test_a_host_is_refused_in_all_its_spellings(key: str, value: str, tmp_path: 
             with_sent(tmp_path, "BODY", body)
 
 
-@pytest.mark.parametrize("value", [*ADDRESSES, *WITH_PORTS])
+@pytest.mark.parametrize("value", [*ADDRESSES, *WITHOUT_SLASHES, *WITH_PORTS])
 def test_an_address_is_refused_below_any_key(value: str, tmp_path: Path) -> None:
     for body in (written("note", value), written(value, 1)):
         with pytest.raises(UserError, match="a host"):
@@ -119,6 +138,7 @@ def test_an_address_is_refused_below_any_key(value: str, tmp_path: Path) -> None
         "to: [{protocol: 'HTTP:', authority: 127.1, port: 80}]",
         "to: {Scheme: wss, name: evil.рф}",
         "to: {type: https, where: 0x7f000001}",
+        "to: {scheme: gopher, domain: evil.example}",
         "to: {protocol: 'https:', version: 1.2, site: 'evil.example/x'}",
         "webhook: 2130706433",
         "webhook: 0x7f000001",
@@ -141,11 +161,64 @@ def test_so_is_one_in_parts_or_as_a_number(body: str, tmp_path: Path) -> None:
         "callback: me@shop.example, href: page.html, redirect: 'see you: at 9', origin: 'Rome, Italy'",
         f"attachment: {b64encode(b'a picture of a museum, in bytes').decode()}, sum: 68747470aa",
         "note: 'at 10:30 a.m./p.m.', ratio: 16:9, when: 2026-11-28T10:00:00Z, ip: 10.0.0.1, half: 1/2",
+        "model: 'llama3.1:8b', other: 'anthropic.claude-3-5-sonnet-20241022-v2:0', arn: 'arn:aws:lex:eu-1:12:bot/x'",
+        "from: 'whatsapp:+14155238886', to: 'tel:+49', user: 'order:1001', room: '@alice:shop.example', film: '2.35:1'",
+        "query: 'mutation($m: String!) { send(data:{text:$m}) { id } }', action: 'intent:greet', at: 'http:80 open'",
         "text2: 'Ist das Öffnungszeit? ½', emoji: '👩\u200d🚀', callback: '{session}'",
     ],
 )
 def test_what_is_no_host_is_sent(body: str, tmp_path: Path) -> None:
     assert with_sent(tmp_path, "BODY", body).kind == "rest"
+
+
+LETTERS = "abcdefghijklmnopqrstuvwxyz"
+SCHEMES = st.sampled_from(
+    ["http", "https", "ws", "ftp", "data", "javascript", "file", "gopher", "ldap", "dict", "smb", "ssh", "git", "redis"]
+)
+A_CALL = st.tuples(
+    SCHEMES, st.sampled_from([":evil", ":/evil", ":evil.example:1", ":///x", ":[::1]", ":.", ":2130706433"])
+)
+NUMBERS = st.integers(0, 59)
+ORDINARY = (
+    st.builds("{}: {}".format, st.text(LETTERS, min_size=1), st.text(LETTERS, min_size=1))
+    | st.builds("{:02}:{:02}".format, NUMBERS, NUMBERS)
+    | st.builds("{}:{}".format, NUMBERS, NUMBERS)
+    | st.builds("{} {}:{}".format, st.text(LETTERS, min_size=1), NUMBERS, NUMBERS)
+    | st.builds("{}/{}".format, st.text(LETTERS, min_size=1), st.text(LETTERS, min_size=1))
+    | st.builds(
+        "{}:{}:{}".format,
+        st.sampled_from(["urn", "arn", "did", "isbn", "user", "order", "tenant", "sha256", "oid"]),
+        st.text(LETTERS, min_size=1),
+        st.text("0123456789abcdef", max_size=6),
+    )
+    | st.builds("{{{}}}{}".format, st.sampled_from(["session", "text"]), st.sampled_from(["", ":1", ": a", "/b"]))
+)
+
+
+@given(A_CALL, st.lists(st.integers(0, 5), max_size=3), st.booleans(), st.sampled_from(["", " ", "see ", "a=", "("]))
+def test_a_scheme_needs_no_slashes(call: tuple[str, str], encoded: list[int], upper: bool, before: str) -> None:
+    scheme, rest = call if call[0] != "data" else ("data", ":text/html,evil")
+    spelled = "".join(
+        f"%{ord(one):02x}" if place in encoded else one.upper() if upper else one for place, one in enumerate(scheme)
+    )
+    assert names_address([f"{before}{spelled}{rest}"])
+
+
+@given(st.from_regex(r"[a-z][a-z0-9+.-]{0,8}:[a-z./@\[]", fullmatch=True), st.text(LETTERS, max_size=8))
+def test_any_scheme_makes_a_host(begun: str, rest: str) -> None:
+    assert is_host(f"{begun}{rest}")
+
+
+@given(ORDINARY)
+def test_ordinary_words_are_no_addresses(text: str) -> None:
+    assert not names_address([text])
+
+
+@pytest.mark.parametrize("part", ["a", "data:;", "ms-", "data:", "a.", "1.", "x@", "compress."])
+def test_a_long_text_is_read_in_time(part: str) -> None:
+    begun = process_time()
+    assert not names_address([part * (100_000 // len(part))])
+    assert process_time() - begun < 5
 
 
 MOVING = ["X-HTTP-Method-Override", "X-HTTP-Method", "X-Method-Override", "X_HTTP_Method_Override", "HTTP-Method"]
