@@ -133,6 +133,7 @@ def test_what_was_printed_is_not_counted_beside_what_was_written(tmp_path: Path)
     (folder / "du.yml").write_text(structured(OTHER, failed=ONE), encoding="utf-8")
     results = "test_results:\n- name: when it is open\n  pass_status: true\n  difference: []\n"
     (folder / "e2e_results_passed.yml").write_text(results, encoding="utf-8")
+    (folder / "e2e_results_failed.yml").write_text("test_results: []\n", encoding="utf-8")
     report = import_results(folder, EXAMPLE)
     assert report.e2e is not None
     assert (report.e2e.passed, report.e2e.failed, len(report.e2e.remarks)) == (2, 1, 2)

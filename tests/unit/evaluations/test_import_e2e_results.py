@@ -56,6 +56,7 @@ def test_a_case_that_newly_fails_fails_the_run(tmp_path: Path, golden: Golden) -
     golden(verdict.summary)
 
 
+NONE_PASSED = ("e2e_results_passed.yml", "test_results: []\n")
 BROKEN = {
     "not YAML": "test_results: [",
     "an escape that is none": 'test_results: "\\ud800"',
@@ -64,19 +65,47 @@ BROKEN = {
     "no status": "test_results:\n- name: a\n",
     "another status": "test_results:\n- name: a\n  pass_status: maybe\n",
     "both": results((OPEN, True), (OPEN, False)),
+    "a key twice": f"test_results: []\n{results((OPEN, False))}",
+    "a status of the other file": results((OPEN, True)),
 }
 
 
 @pytest.mark.parametrize("text", BROKEN.values(), ids=BROKEN)
 def test_a_file_of_another_shape_is_refused(text: str) -> None:
     with pytest.raises(UserError):
-        import_cases([("e2e_results_failed.yml", text)], {})
+        import_cases([("e2e_results_failed.yml", text), NONE_PASSED], {})
+
+
+@pytest.mark.parametrize(
+    "more", ["difference: ['+ bot: hello']", "difference: ['- bot: hello']", "assertion_failure: {error_message: no}"]
+)
+@pytest.mark.parametrize("name", ["e2e_results_passed.yml", "e2e_results.yml"])
+def test_what_passed_cannot_have_failed(name: str, more: str) -> None:
+    text = f"test_results:\n- name: a\n  pass_status: true\n  {more}\n"
+    with pytest.raises(UserError):
+        import_cases([(name, text), ("e2e_results_failed.yml", "test_results:\n")], {})
+
+
+@pytest.mark.parametrize("missing", ["e2e_results_failed.yml", "e2e_results_passed.yml"])
+@pytest.mark.parametrize("instead", [None, "deep/e2e_results_failed.yml", "E2E_results_failed.yml", "a link"])
+def test_half_a_run_is_no_result(missing: str, instead: str | None, tmp_path: Path) -> None:
+    folder = folder_with(tmp_path / "results", (OPEN, False), (CLOSED, True))
+    if instead == "a link":
+        (folder / missing).unlink()
+        (folder / missing).symlink_to("nowhere")
+    elif instead is not None:
+        (folder / "deep").mkdir()
+        (folder / missing).rename(folder / instead)
+    else:
+        (folder / missing).unlink()
+    with pytest.raises(UserError, match=missing):
+        import_results(folder, EXAMPLE)
 
 
 @given(st.text(max_size=80) | st.text(alphabet="test_resulname:-[]{} \n'truefalse", max_size=120))
 def test_no_text_breaks_the_reader(text: str) -> None:
     for written in (text, f"test_results:\n{text}"):
         try:
-            import_cases([("e2e_results_failed.yml", written)], {})
+            import_cases([("e2e_results_failed.yml", written), NONE_PASSED], {})
         except UserError:
             continue
