@@ -23,7 +23,7 @@ _LONGEST_MESSAGE: Final = 100_000
 
 
 _WRITES_FILES: Final = frozenset({"run", "action", "report"})
-"""Commands whose results are in files; the verdict counts, whoever listens."""
+"""Commands whose results are in files; the verdict counts if its reader has left, as does `head`."""
 _NO_MEMORY: Final = ("failed to map segment", "annot allocate memory")
 """What the system says when it cannot load a library."""
 
@@ -111,11 +111,12 @@ def _with_output(code: int, command: str | None = None) -> int:
     lost = lost_output()
     if lost is None:
         return code
-    if not isinstance(lost, BrokenPipeError):
+    nobody_reads = isinstance(lost, BrokenPipeError)
+    if not nobody_reads:
         trouble = user_error_from_os(lost)
         _say(f"error: standard output cannot be written: {trouble.message if trouble else lost.strerror or lost}")
-    writes_files = command in _WRITES_FILES
-    return code if writes_files or code != EXIT_OK else EXIT_NOT_DONE
+    is_done = nobody_reads and command in _WRITES_FILES
+    return code if is_done or code != EXIT_OK else EXIT_NOT_DONE
 
 
 def _out_of_memory(why: str = "") -> int:

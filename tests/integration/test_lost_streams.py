@@ -31,8 +31,6 @@ def shell(line: str, folder: Path) -> subprocess.CompletedProcess[str]:
         ">&- 2>&-",
         "<&- >&- 2>&-",
         "2>/dev/full",
-        ">/dev/full",
-        ">/dev/full 2>&1",
         "2>&1 | head -c 10; exit ${PIPESTATUS[0]}",
         "2>&1 | true; exit ${PIPESTATUS[0]}",
         "2> >(head -c 1)",
@@ -49,6 +47,15 @@ def test_the_report_is_written_and_the_verdict_counts(tmp_path: Path, streams: s
     # What is written to a closed stream does not end up in a file that is open under its number.
     written = [path.read_bytes() for path in (tmp_path / "out").rglob("*") if path.is_file()]
     assert not any(b"Reading the project" in content for content in written)
+
+
+@pytest.mark.usefixtures("_shared_cache")
+@pytest.mark.parametrize("streams", [">/dev/full", ">/dev/full 2>&1"])
+def test_a_verdict_that_could_not_be_printed_is_none(tmp_path: Path, streams: str) -> None:
+    done = shell(f"{RUN} {streams}", tmp_path)
+
+    assert done.returncode == 2, done.stderr
+    assert json.loads((tmp_path / "out" / "verdict.json").read_text())["outcome"] == "passed"
 
 
 @pytest.mark.parametrize("streams", [">/dev/full", "| true; exit ${PIPESTATUS[0]}"])
