@@ -26,7 +26,7 @@ from turncheck.comparison.consistent_tests import consistency_beside
 from turncheck.comparison.contradictions import at_their_causes, with_faults_by_cause
 from turncheck.comparison.fallbacks import fallback_change, without_shifts
 from turncheck.comparison.hidden import as_both_show, hidden_on
-from turncheck.comparison.losses import many_losses
+from turncheck.comparison.losses import losses_in_turn, many_losses
 from turncheck.comparison.matching import removed_evaluations
 from turncheck.comparison.metric_deltas import has_unlisted, measured_otherwise, metric_deltas
 from turncheck.comparison.metrics import MetricDelta, metrics_of
@@ -204,12 +204,19 @@ def _without_baseline(
         MetricDelta(name=metric.name, better=metric.better, kind=metric.kind, value=metric.value, base=None)
         for metric in metrics_of(report).values()
     )
-    found = model.Comparison(baseline=used, metrics=metrics, settings_changed=settings_changed)
+    found = model.Comparison(
+        baseline=used, metrics=metrics, settings_changed=settings_changed, many_losses=losses_in_turn(report)
+    )
     if isinstance(report.quarantine, UnsetType):
         return found
     counting = quarantine.effective_without_base(report.quarantine, agreed=agreed)
-    used = structs.replace(used, warnings=(*used.warnings, *counting.warnings))
-    return structs.replace(found, baseline=used, quarantine=counting.quarantine)
+    judged = structs.replace(report, quarantine=counting.quarantine)
+    return structs.replace(
+        found,
+        baseline=structs.replace(used, warnings=(*used.warnings, *counting.warnings)),
+        quarantine=counting.quarantine,
+        many_losses=losses_in_turn(quarantine.without_tests_in_quarantine(judged)),
+    )
 
 
 def _compare(head: Report, base: Report, used: model.BaselineUsed) -> model.Comparison:

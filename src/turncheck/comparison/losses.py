@@ -32,6 +32,12 @@ def many_losses(report: Report) -> ManyLosses | UnsetType:
     return _losses(report, {name: repeats_of(report, name) for name in REPEATED})
 
 
+def losses_in_turn(report: Report) -> ManyLosses | UnsetType:
+    """Return the same of a run without a report of the base: what its bot did in turn with this side is known."""
+    is_in_turn = any(one.in_turn for name in REPEATED for one in repeats_of(report, name))
+    return many_losses(report) if is_in_turn else UNSET
+
+
 def losing_tests(report: Report, losses: ManyLosses | UnsetType) -> list[Test]:
     """Return the tests behind real losses of all together: those that fail more often than on the base, worst first.
 

@@ -57,7 +57,7 @@ def judge_failed(gate: Gate, judging: Judging) -> Iterator[JudgedGate]:
     failed = tuple(cause for tally in found for cause in (*tally.failed, *tally.unexpected))
     failed += tuple(unanswered_sentences(report))
     faults = faults_of(report, TESTS)
-    losses = _losses(judging.compared, beside=bool(failed))
+    losses = _losses(judging.comparison, beside=bool(failed))
     if failed or faults or losses:
         yield JudgedGate(gate, "failed", "failed", losses, causes=(*failed, *causes_of(faults)))
     elif not found:
@@ -79,12 +79,12 @@ def _none_ran(gate: Gate, found: Sequence[Tally]) -> JudgedGate | None:
     return JudgedGate(gate, "not judged", "not run", causes=tuple(cause for tally in found for cause in tally.not_run))
 
 
-def _losses(compared: Comparison | None, *, beside: bool) -> tuple[LossesOverall, ...]:
+def _losses(comparison: Comparison | None, *, beside: bool) -> tuple[LossesOverall, ...]:
     """That more runs fail than on the base, if that is more than chance.
 
     ``beside``: tests fail, too. They say more, unless all others fail more often as well: then each is a part of that.
     """
-    losses = compared.many_losses if compared else UNSET
+    losses = comparison.many_losses if comparison else UNSET
     if isinstance(losses, UnsetType) or not losses.real or (beside and not losses.widespread):
         return ()
     return (LossesOverall(losses),)
@@ -96,7 +96,7 @@ def judge_newly_failed(gate: Gate, judging: Judging) -> Iterator[JudgedGate]:
         return
     report, comparison, compared = judging.report, judging.comparison, judging.compared
     tests, errors = _new(report, compared) if compared else _all(report)
-    facts = _losses(compared, beside=bool(tests))
+    facts = _losses(comparison, beside=bool(tests))
     if tests or errors or facts:
         yield JudgedGate(gate, "failed", "new", facts, causes=(*tests, *errors))
         return

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from report_builder import BASE_COMMIT, case, report, with_changes
 
 from turncheck.comparison.compare import compare
-from turncheck.comparison.model import Present
+from turncheck.comparison.model import Missing, Present
 from turncheck.evaluations.varying.attempts import in_words
 from turncheck.render.console import render_console
 from turncheck.render.links import Links
@@ -246,6 +246,20 @@ def test_each_engine_has_its_own_flag_for_where_the_base_runs(engine: str, flag:
     said = short_base_in_words(made, compare(made, Present(made, "file")))
     assert said
     assert re.findall(r"--(\w+)-url-base", said) == ([flag] if flag else [])
+    stopped = replace(made, stopped="the bot is gone")
+    assert not short_base_in_words(stopped, compare(stopped, Present(made, "file")))
+
+
+@pytest.mark.parametrize("pairs", ["FP" * 3 + "PP" * 9, "PP" * 12])
+def test_without_a_report_of_the_base_its_bot_that_was_asked_in_turn_counts(pairs: str) -> None:
+    """None of eight cases fails by itself; all together do, as beside a base that left its report."""
+    made = ran(**{f"case {number}": in_turn(pairs, "flaky" if "F" in pairs else "passed") for number in range(8)})
+    assert made.e2e is not None
+    made = replace(made, e2e=replace(made.e2e, repeats=HOW))
+    for gate in ("new-failures", "test-failures"):
+        settings = GateSettings(fail_on=(gate,))
+        verdict = judge(with_changes(made, settings=settings), compare(made, Missing("there is none")), settings)
+        assert {one.outcome for one in verdict.gates if one.name == gate} == {"failed" if "F" in pairs else "passed"}
 
 
 def test_a_title_does_not_pass_over_a_share_of_runs_that_really_dropped(golden: Golden) -> None:

@@ -145,7 +145,7 @@ def short_base_in_words(report: Report, compared: Comparison | None) -> str:
 
     ``judged on 2 runs a case of the base: `--bot-url-base` lets both be asked in turn``
     """
-    if compared is None:
+    if compared is None or report.stopped is not None:  # what ended early may not have come to asking the base
         return ""
     for name in REPEATED:
         found = [one for one in repeats_of(report, name) if one.runs and one.base]
