@@ -67,11 +67,16 @@ DEFAULT_ACTIONS: Final = (
 )
 """In Rasa's order: the first of them is taken when no policy predicts anything."""
 
+ACTION_RESET_ROUTING: Final = "action_reset_routing"
+"""A default action where flows and what is beside them (intents, rules, stories) share a conversation (Rasa Pro)."""
+
 SAID_BY_DEFAULT_ACTIONS: Final = frozenset({"utter_restart", "utter_back", "utter_default", "utter_ask_rephrase"})
 """Responses that default actions say if the domain has them."""
 
 SLOT_REQUESTED: Final = "requested_slot"
 SLOT_SESSION_METADATA: Final = "session_started_metadata"
+SLOT_ROUTED_TO_FLOWS: Final = "route_session_to_calm"
+"""The slot that a domain has for that."""
 KNOWLEDGE_BASE_SLOTS: Final = (
     "knowledge_base_listed_objects",
     "knowledge_base_last_object",
@@ -188,6 +193,8 @@ def _actions(domain: Domain, retrieval: Sequence[str], bot_texts: Sequence[str])
     responses = sorted(name for name in domain.responses if name not in custom)
     if domain.rasa < 2:
         custom += [name for name in (ACTION_DEACTIVATE_FORM,) if name not in custom]
+    if SLOT_ROUTED_TO_FLOWS in domain.slots:
+        custom += [name for name in (ACTION_RESET_ROUTING,) if name not in custom]
     own = [name for name in (*custom, *responses) if name not in DEFAULT_ACTIONS]
     forms = [name for name in domain.forms if name not in custom]
     texts = (*domain.end_to_end_actions, *(text for text in bot_texts if text not in domain.end_to_end_actions))

@@ -205,9 +205,13 @@ def calm_reason(config: Config, flows: Location | None) -> str | None:
 
 
 def is_of_flows(component: Component) -> bool:
-    """Whether a component only serves flows: it makes commands of messages, or decides whether flows get them."""
+    """Whether a component or policy only serves flows: it makes commands of messages, or decides who gets them."""
     name = _class_name(component)
-    return name in _CALM_COMPONENTS or name.endswith((_COMMAND_GENERATOR, "BasedRouter"))
+    return name in _CALM_COMPONENTS | _CALM_POLICIES or name.endswith((_COMMAND_GENERATOR, "BasedRouter"))
+
+
+NOT_RUN_FOR_FLOWS: Final = "it is for flows, which are not run here"
+"""Why such a component is left out."""
 
 
 def understands_intents(project: Project) -> bool:

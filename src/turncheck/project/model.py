@@ -89,6 +89,8 @@ class Slot:
     min_value: float | None = None
     max_value: float | None = None
     value_reset_delay: float | None = None
+    shared_for_coexistence: bool | None = None
+    """Whether it keeps its value when flows, or what is beside them, end (Rasa Pro)."""
     places: tuple[Location, ...] = field(default=(), compare=False)
     """Where each of ``values`` is, if the format provides that."""
 

@@ -24,6 +24,7 @@ from turncheck.project import testfiles
 from turncheck.project.batch.reader import find_mistaken_suites, find_suites
 from turncheck.project.botium.others import suites_without_convos
 from turncheck.project.candidates import Part, candidates
+from turncheck.project.config import has_policies_beside_flows
 from turncheck.project.export import export_of
 from turncheck.project.files import DEFAULT_CONFIG
 from turncheck.project.folder import YAML_SUFFIXES, ProjectFolder, assistants_in_words
@@ -384,15 +385,16 @@ def _or_all(below: Iterable[Path]) -> str:
     return f", or all of them: turncheck run {' '.join(map(shlex.quote, patterns))}"
 
 
-def ensure_trainable(project: Project, *, sentences_do: bool = False) -> None:
+def ensure_trainable(project: Project, *, sentences_do: bool = False, beside_flows: bool = False) -> None:
     """Refuse a project of which a part cannot be read completely, or that has no dialogues to train on.
 
-    ``sentences_do``: one that only has sentences to train on is not refused.
+    ``sentences_do``: one that only has sentences to train on is not refused; ``beside_flows``: nor is one with flows
+    that has stories and policies beside them.
 
     Raises:
         UserError: says which file is at fault.
     """
-    if project.calm is not None:
+    if project.calm is not None and not (beside_flows and has_policies_beside_flows(project)):
         raise UserError(f"{project.calm}: the embedded engine does not run CALM assistants")
     ensure_readable(project, DIALOGUE_PARTS)
     if project.stories or project.rules or (sentences_do and project.nlu.examples):

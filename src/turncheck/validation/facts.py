@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, get_args
 from turncheck.dialogue.domain import (
     ACTION_DEACTIVATE_FORM,
     ACTION_QUERY_KNOWLEDGE_BASE,
+    ACTION_RESET_ROUTING,
     DEFAULT_ACTIONS,
     DEFAULT_INTENTS,
     KNOWLEDGE_BASE_SLOTS,
     SLOT_REQUESTED,
+    SLOT_ROUTED_TO_FLOWS,
     SLOT_SESSION_METADATA,
     DialogueDomain,
 )
@@ -259,6 +261,8 @@ def gather(
     named = [*domain.actions, *(UTTER + intent for intent in retrieval)]
     if domain.rasa < NEWEST:
         named.append(ACTION_DEACTIVATE_FORM)
+    if SLOT_ROUTED_TO_FLOWS in domain.slots:
+        named.append(ACTION_RESET_ROUTING)
     return Facts(
         project=project,
         blocks=blocks,

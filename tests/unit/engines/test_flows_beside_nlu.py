@@ -3,9 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
+from unittest.mock import Mock
 
+import pytest
 from small_project import write_project
 
+from turncheck.cli import run_command_line
+from turncheck.dialogue.domain import DialogueDomain
+from turncheck.dialogue.events import SlotSet
+from turncheck.dialogue.tracker import Tracker
+from turncheck.engines.embedded.actions.base import ActionContext
+from turncheck.engines.embedded.actions.registry import reset_routing
 from turncheck.engines.embedded.nlu.plan import make_plan
 from turncheck.engines.embedded.policies.trainer import train_ensemble
 from turncheck.engines.embedded.training_key import policy_inputs
@@ -51,3 +59,55 @@ def test_policies_beside_the_one_for_flows_learn_from_stories(tmp_path: Path) ->
     ensemble = train_ensemble(policy_inputs(project)[0])
     assert [one.component for one in ensemble.substitutions if one.used is None] == ["FlowPolicy"]
     assert ensemble.policies
+
+
+ROUTING = """
+slots:
+  route_session_to_calm: {type: bool, influence_conversation: false, mappings: [{type: custom}]}
+  kept: {type: text, shared_for_coexistence: true, mappings: [{type: custom}]}
+"""
+RULES = """
+version: "3.1"
+rules:
+- rule: greet
+  steps:
+  - intent: greet
+  - action: utter_greet
+  - action: action_reset_routing
+"""
+TOLD = """
+version: "3.1"
+stories:
+- story: greeted
+  steps:
+  - user: hello there
+    intent: greet
+  - action: utter_greet
+  - action: action_reset_routing
+"""
+
+
+@pytest.mark.parametrize("arguments", [["test", "core"], ["run", "--baseline", "none", "--evaluations", "core"]])
+def test_rules_that_end_by_giving_the_conversation_back_are_judged(arguments: list[str], tmp_path: Path) -> None:
+    folder = beside_flows(tmp_path / "bot", "IntentBasedRouter", "CompactLLMCommandGenerator")
+    domain = folder / "domain.yml"
+    domain.write_text(domain.read_text("utf-8").replace("\nslots:\n", ROUTING, 1), encoding="utf-8")
+    (folder / "data" / "stories.yml").unlink()
+    (folder / "data" / "rules.yml").write_text(RULES, encoding="utf-8")
+    (folder / "tests").mkdir(exist_ok=True)
+    (folder / "tests" / "test_stories.yml").write_text(TOLD, encoding="utf-8")
+    project, out = ["--project", str(folder)], ["--out", str(tmp_path / "out")]
+    assert run_command_line([*arguments, *project, *out]) == 0
+
+
+def test_slots_are_as_at_first_but_for_those_that_both_share(tmp_path: Path) -> None:
+    folder = beside_flows(tmp_path)
+    domain = folder / "domain.yml"
+    domain.write_text(domain.read_text("utf-8").replace("\nslots:\n", ROUTING, 1), encoding="utf-8")
+    spoken = DialogueDomain.of(read_project(folder))
+    context = ActionContext(domain=spoken, responses=Mock(), custom=Mock())  # it says and runs nothing
+    events = reset_routing(context, Tracker(spoken))
+    assert {event.name: event.value for event in events if isinstance(event, SlotSet)} == {
+        "route_session_to_calm": None,
+        "size": None,
+    }

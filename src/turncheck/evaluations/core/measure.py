@@ -40,7 +40,7 @@ class StoryOptions(KindOptions, frozen=True):
         """
         parts: tuple[Part, ...] = ("core", "nlu") if self.end_to_end else ("core",)
         if not run.engines.use_model(parts, run.screen):
-            ensure_trainable(run.project)
+            ensure_trainable(run.project, beside_flows=True)
             ensure_policies_accepted(run.project, run.screen)
             run.engines.train_parts(parts, run.screen)
         if self.end_to_end:

@@ -309,6 +309,9 @@ def _slot(schema: SchemaFindings, name: str, entry: Entry) -> model.Slot:
         min_value=number_of(schema, items.get("min_value"), f"'min_value' {what}"),
         max_value=number_of(schema, items.get("max_value"), f"'max_value' {what}"),
         value_reset_delay=number_of(schema, items.get("value_reset_delay"), f"'value_reset_delay' {what}"),
+        shared_for_coexistence=truth_of(
+            schema, items.get("shared_for_coexistence"), f"'shared_for_coexistence' {what}"
+        ),
         places=tuple(item.location for item in listed),
     )
 

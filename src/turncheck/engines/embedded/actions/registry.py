@@ -454,6 +454,18 @@ def deactivate_loop(context: base.ActionContext, tracker: Tracker) -> list[Event
     return [ActiveLoop(None), SlotSet(SLOT_REQUESTED, None)]
 
 
+def reset_routing(context: base.ActionContext, tracker: Tracker) -> list[Event]:  # noqa: ARG001 - an action
+    """``action_reset_routing``: slots are as at first, but for those that flows and what is beside them share.
+
+    See https://rasa.com/docs/pro/calm-with-nlu/coexistence. That policies see nothing of what was before is left out.
+    """
+    return [
+        SlotSet(name, slot.initial_value)
+        for name, slot in context.domain.domain.slots.items()
+        if not slot.shared_for_coexistence
+    ]
+
+
 def ask_affirmation(context: base.ActionContext, tracker: Tracker) -> list[Event]:  # noqa: ARG001 - an action
     """``action_default_ask_affirmation``: ask whether the likeliest intent (except the fallback) was meant."""
     message = tracker.latest_message
@@ -538,6 +550,7 @@ _DEFAULT_ACTIONS: dict[str, base.Action] = {
     names.ACTION_UNLIKELY_INTENT: do_nothing,
     names.ACTION_BACK: go_back,
     names.ACTION_EXTRACT_SLOTS: extract_slots,
+    names.ACTION_RESET_ROUTING: reset_routing,
 }
 
 

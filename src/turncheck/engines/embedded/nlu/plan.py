@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from turncheck.engines.embedded.nlu.featurizers import check_counts, check_lexical_features
 from turncheck.messages.errors import UserError
-from turncheck.project.config import is_of_flows
+from turncheck.project.config import NOT_RUN_FOR_FLOWS, is_of_flows
 from turncheck.project.model import Component, Config
 from turncheck.project.rasa_components import (
     COMPONENTS,
@@ -71,9 +71,6 @@ _GIVES_SENTENCE_FEATURES: Final = frozenset(
 )
 
 
-_OF_FLOWS: Final = "it is for flows, which are not run here"
-
-
 def make_plan(
     config: Config, *, rasa: int = NEWEST, allow_custom_code: bool = False, vectors: str | None = None
 ) -> Plan:
@@ -89,7 +86,7 @@ def make_plan(
     spacy_model: Mapping[str, Any] | None = None
     for component in pipeline:
         if is_of_flows(component):
-            substitutions[Substitution(component=component.name, used=None, reason=_OF_FLOWS)] = None
+            substitutions[Substitution(component=component.name, used=None, reason=NOT_RUN_FOR_FLOWS)] = None
             continue
         known = known_component(component)
         if known is not None and known.name == "SpacyNLP" and _spacy_installed(component):

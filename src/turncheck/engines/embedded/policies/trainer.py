@@ -24,7 +24,15 @@ from turncheck.engines.embedded import model_archive
 from turncheck.engines.embedded.policies import rules
 from turncheck.messages.errors import TrainingRefusedError, UserError
 from turncheck.messages.phrasing import suggestion
-from turncheck.project.config import GRAPH_RECIPE, POLICIES, is_custom, policy_class, short_name
+from turncheck.project.config import (
+    GRAPH_RECIPE,
+    NOT_RUN_FOR_FLOWS,
+    POLICIES,
+    is_custom,
+    is_of_flows,
+    policy_class,
+    short_name,
+)
 from turncheck.project.model import Component, Config, Project, in_order_of_names
 from turncheck.project.rasa_components import POLICIES_IN_CODE, configured_policies, ensure_policy_accepted
 from turncheck.project.rasa_version import NEWEST, OLDEST
@@ -418,7 +426,7 @@ def _trained(
     kind = kind_of(component, domain)
     if kind is None:
         why = f"{_OWN_CODE} here" if is_custom(component.name) else "this policy is not known here"
-        return None, _substitution(component.name, None, why)
+        return None, _substitution(component.name, None, NOT_RUN_FOR_FLOWS if is_of_flows(component) else why)
     ensure_policy_accepted(component)
     policy = kind.fit(component.parameters, trackers, domain)
     name = policy_class(component)
