@@ -317,7 +317,7 @@ def evaluate_project(
                 screen,
                 work=work,
                 precomputed=precomputed,
-                base_report=lambda: find_base(report_without_results(inputs, project)),
+                base_report=lambda: find_base(_known_before(run, inputs, project)),
                 base_bot=partial(bot_of_base, inputs.settings_file),
                 until_its_end=until_its_end,
             )
@@ -389,6 +389,14 @@ def report_without_results(inputs: Inputs, project: Project) -> model.Report:
     """Return the report that only says what is measured: all that looking for its base takes."""
     settings = _settings_of(inputs)
     return report_of(_project_of(inputs, project), inputs.settings.seed, source=inputs.source, settings=settings)
+
+
+def _known_before(run: RunInProgress | None, inputs: Inputs, project: Project) -> model.Report:
+    """Return the same with the tests in quarantine: it depends on the base which of them count."""
+    report = report_without_results(inputs, project)
+    if run is None or run.quarantine is None:
+        return report
+    return structs.replace(report, quarantine=run.quarantine.quarantine)
 
 
 def _settings_of(inputs: Inputs) -> model.GateSettings:
