@@ -232,5 +232,5 @@ def test_dialogue_understanding_tests_are_named_as_not_judged(assistant: Path) -
     out = assistant.parent / "results"
     told = turncheck("run", ".", "--out", out, cwd=assistant).stdout
     for text in (told, (out / "summary.md").read_text("utf-8"), (out / "comment.md").read_text("utf-8")):
-        assert "rasa test du" in text
+        assert "test du" in text
         assert "dialogue_understanding_tests/booking.yml:20" in text
