@@ -114,8 +114,9 @@ class Case(Struct, frozen=True):
     actual: str = ""
     confidence: float | None = None
     remark: str = ""
+    """How the engine arrived at it: the policy that was wrong, the reason that a server gave."""
     scores: str = ""
-    """How the engine arrived at it: the policy that was wrong, and its other candidates."""
+    """How sure it was, and its other candidates."""
     copies: int = 0
     """How many more cases have exactly the same steps and the same result."""
     copy_of: str = ""

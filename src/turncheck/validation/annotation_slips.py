@@ -25,9 +25,8 @@ CHECKS: Final = (
         "annotation-broken",
         "warning",
         "Something that looks like an annotation is not one",
-        "A bracket is missing, superfluous, swapped or separated by a space: Rasa silently reads all of"
-        " it as plain text,"
-        " including the brackets, and the entity is lost."
+        "A bracket is missing, superfluous, swapped or separated by a space: Rasa silently reads all of it as plain"
+        " text, including the brackets, and the entity is lost."
         ' Write `[text](entity)` or `[text]{"entity": "name"}` without a space between'
         " the two. End-to-end test cases have no annotations: their text is sent as it is. Brackets in plain text are"
         " not reported, unless they look like an annotation.",

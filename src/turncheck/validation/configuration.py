@@ -69,9 +69,8 @@ CHECKS: Final = (
         "parameter-unknown",
         "warning",
         "A component or policy has a parameter that Rasa does not know",
-        "Rasa ignores it without a word, and uses the default of the parameter that was meant. Correct"
-        " the name, or remove"
-        " it.",
+        "Rasa ignores it without a word, and uses the default of the parameter that was meant. Correct the name, or"
+        " remove it.",
         "- name: FallbackClassifier\n  confidence_threshold: 0.5",
         "- name: FallbackClassifier\n  threshold: 0.5",
         matters_always=True,
@@ -81,9 +80,8 @@ CHECKS: Final = (
         "parameter-not-checked",
         "warning",
         "A parameter has a value of another type, which Rasa does not check",
-        "Rasa takes whatever is not empty, zero or `false` for true. In YAML 1.2, which Rasa reads,"
-        " `yes`, `no`, `on` and"
-        " `off` are strings, so that `no` is true as well. Write `true` or `false`.",
+        "Rasa takes whatever is not empty, zero or `false` for true. In YAML 1.2, which Rasa reads, `yes`, `no`, `on`"
+        " and `off` are strings, so that `no` is true as well. Write `true` or `false`.",
         "- name: DIETClassifier\n  constrain_similarities: yes",
         "- name: DIETClassifier\n  constrain_similarities: true",
         matters_always=True,
@@ -93,9 +91,8 @@ CHECKS: Final = (
         "component-order",
         "error",
         "A component of the pipeline is placed before what it needs, or does not support the language",
-        "Featurizers need a tokenizer before them, classifiers and extractors that learn need features,"
-        " a fallback needs"
-        " a classifier; JiebaTokenizer is only for `zh`, WhitespaceTokenizer not for `zh`, `ja` and `th`. Rasa"
+        "Featurizers need a tokenizer before them, classifiers and extractors that learn need features, a fallback"
+        " needs a classifier; JiebaTokenizer is only for `zh`, WhitespaceTokenizer not for `zh`, `ja` and `th`. Rasa"
         " refuses to train.",
         "pipeline:\n- name: CountVectorsFeaturizer\n- name: WhitespaceTokenizer",
         "pipeline:\n- name: WhitespaceTokenizer\n- name: CountVectorsFeaturizer",

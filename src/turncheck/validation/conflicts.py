@@ -85,11 +85,11 @@ CHECKS: Final = (
         "A rule contradicts a story or another rule",
         "Rasa refuses to train (RulePolicy). Change the story so that it does what the rule says, or give the rule a"
         " condition.",
-        "rules:\n- rule: greet\n  steps:\n  - intent: greet\n  - action: utter_greet\nstories:\n- story:"
-        " hello\n  steps:\n"
+        "rules:\n- rule: greet\n  steps:\n  - intent: greet\n  - action: utter_greet\n"
+        "stories:\n- story: hello\n  steps:\n"
         "  - intent: greet\n  - action: utter_menu",
-        "rules:\n- rule: greet\n  steps:\n  - intent: greet\n  - action: utter_greet\nstories:\n- story:"
-        " hello\n  steps:\n"
+        "rules:\n- rule: greet\n  steps:\n  - intent: greet\n  - action: utter_greet\n"
+        "stories:\n- story: hello\n  steps:\n"
         "  - intent: greet\n  - action: utter_greet",
         details="Beside its base, a contradiction that a changed rule or story brings is at that change. Changed"
         " rules and"
@@ -113,11 +113,9 @@ CHECKS: Final = (
         "story-ways-too-many",
         "warning",
         "Stories make more dialogues than can be followed here",
-        "Each `or` and each checkpoint multiplies the ways through a story: eleven `or` steps of three"
-        " intents make 177,147,"
-        " and at most 60,000 (with 1,500,000 events on all) are followed here. Stories are not judged"
-        " then. Rasa follows all,"
-        " if time and memory suffice. Split the story.",
+        "Each `or` and each checkpoint multiplies the ways through a story: eleven `or` steps of three intents make"
+        " 177,147, and at most 60,000 (with 1,500,000 events on all) are followed here. Stories are not judged then."
+        " Rasa follows all, if time and memory suffice. Split the story.",
         "- story: survey\n  steps:   # eleven times:\n  - or: [{intent: yes}, {intent: no}, {intent: perhaps}]\n"
         "  - action: utter_next",
         "- story: first question\n  steps:\n  - or: [{intent: yes}, {intent: no}, {intent: perhaps}]\n"
@@ -130,11 +128,9 @@ CHECKS: Final = (
         "checkpoint-joins-many",
         "warning",
         "More than a thousand dialogues go on from a checkpoint",
-        "Each dialogue that ends with a checkpoint is joined with each story that starts with it, so"
-        " that `or` steps and"
-        " checkpoints multiply. Training and its checks take time and memory for each. Write a story of"
-        " its own, without"
-        " the checkpoint, or a rule.",
+        "Each dialogue that ends with a checkpoint is joined with each story that starts with it, so that `or` steps"
+        " and checkpoints multiply. Training and its checks take time and memory for each. Write a story of its own,"
+        " without the checkpoint, or a rule.",
         "- story: survey\n  steps:\n  - or: [{intent: yes}, {intent: no}]\n"
         "  - action: utter_next   # and nine more such questions\n  - checkpoint: asked\n"
         "- story: thanks\n  steps:\n  - checkpoint: asked\n  - intent: thank\n  - action: utter_welcome",

@@ -63,8 +63,8 @@ CHECKS: Final = (
         "class-imbalance",
         "warning",
         "The largest intents dwarf the smallest",
-        "A classifier learns to prefer what is frequent. Write examples for the small intents, or thin"
-        " out the large ones.",
+        "A classifier learns to prefer what is frequent. Write examples for the small intents, or thin out the large"
+        " ones.",
         "- intent: faq      # 400 examples\n- intent: goodbye  # 2 examples",
         "- intent: faq      # 60 examples\n- intent: goodbye  # 12 examples",
         needs=("nlu",),
@@ -94,12 +94,11 @@ CHECKS: Final = (
         "synonym-unreached",
         "warning",
         "A synonym is never reached",
-        "No example annotates its text, and no RegexEntityExtractor finds it by a lookup table or a"
-        " regex: nothing, or only"
-        " what an extractor learned from other words, extracts it; or the pipeline has no EntitySynonymMapper.",
+        "No example annotates its text, and no RegexEntityExtractor finds it by a lookup table or a regex: nothing, or"
+        " only what an extractor learned from other words, extracts it; or the pipeline has no EntitySynonymMapper.",
         "- synonym: large\n  examples: |\n    - humongous",
-        "- synonym: large\n  examples: |\n    - humongous\n- intent: order\n  examples: |\n    - a"
-        " [humongous](size) pizza",
+        "- synonym: large\n  examples: |\n    - humongous\n- intent: order\n  examples: |\n    - a [humongous](size)"
+        " pizza",
         needs=("nlu", "config"),
         about=("synonym", "section"),
     ),
@@ -118,8 +117,8 @@ CHECKS: Final = (
         "Entries of a lookup table occur in no example",
         "Entries that occur in no example are never seen in training. Use some of the entries in annotated examples.",
         "- lookup: city\n  examples: |\n    - Reykjavik",
-        "- lookup: city\n  examples: |\n    - Reykjavik\n- intent: inform\n  examples: |\n    - I live"
-        " in [Reykjavik](city)",
+        "- lookup: city\n  examples: |\n    - Reykjavik\n- intent: inform\n  examples: |\n    - I live in"
+        " [Reykjavik](city)",
         needs=("nlu",),
         about=("lookup",),
     ),
@@ -127,9 +126,8 @@ CHECKS: Final = (
         "lookup-entry-never-found",
         "warning",
         "Entries of a lookup table begin or end with a sign",
-        "Entries are looked up between borders of words (`\\b`), and there is none between a sign and a"
-        " blank: they have"
-        " no effect. Write them without the sign, or set `use_word_boundaries: false`.",
+        "Entries are looked up between borders of words (`\\b`), and there is none between a sign and a blank: they"
+        " have no effect. Write them without the sign, or set `use_word_boundaries: false`.",
         "- lookup: language\n  examples: |\n    - c++",
         "- regex: language\n  examples: |\n    - c\\+\\+",
         needs=("nlu", "config"),

@@ -49,10 +49,9 @@ CHECKS: Final = (
         "value-unreadable",
         "load",
         "A value without quotes cannot be read",
-        "Rasa takes `${NAME}` without quotes for an environment variable, which must be set (`--env`, or"
-        " the action's input"
-        " `env`), and `2024-02-31` for a date, which must exist; otherwise Rasa stops here. Put other"
-        " strings in quotes.",
+        "Rasa takes `${NAME}` without quotes for an environment variable, which must be set (`--env`, or the action's"
+        " input `env`), and `2024-02-31` for a date, which must exist; otherwise Rasa stops here. Put other strings in"
+        " quotes.",
         then="stops",
         step="schema",
         about=("place",),
@@ -175,8 +174,8 @@ CHECKS: Final = (
         "file-without-data",
         "info",
         "A file of the data folder holds nothing that Rasa reads",
-        "Rasa looks for a line that begins with `nlu:`, `responses:`, `stories:` or `rules:`, and skips"
-        " the file silently.",
+        "Rasa looks for a line that begins with `nlu:`, `responses:`, `stories:` or `rules:`, and skips the file"
+        " silently.",
         "notes:\n- ask about the greeting",
         "nlu:\n- intent: greet",
         about=("file",),

@@ -39,9 +39,9 @@ CHECKS: Final = (
         "slot-value-undefined",
         "warning",
         "A story or rule sets a slot to a value that it does not hold",
-        "One that a categorical slot does not list counts as “some other value”; a bool slot that is"
-        " neither true nor false,"
-        " and a float slot that is no number, count as not set. Correct the value, or add it to the slot's `values`.",
+        "One that a categorical slot does not list counts as “some other value”; a bool slot that is neither true nor"
+        " false, and a float slot that is no number, count as not set. Correct the value, or add it to the slot's"
+        " `values`.",
         "- slot_was_set:\n  - pizza_size: huge   # values: small, large",
         "- slot_was_set:\n  - pizza_size: large",
         matters_always=True,

@@ -39,9 +39,8 @@ CHECKS: Final = (
         "pattern-unread",
         "warning",
         "A regex or lookup table is faulty, and no component reads it",
-        "Rasa trains all the same: only `RegexFeaturizer` reads them all, and `RegexEntityExtractor`"
-        " those named like an"
-        " annotated entity. Correct it, or remove it.",
+        "Rasa trains all the same: only `RegexFeaturizer` reads them all, and `RegexEntityExtractor` those named like"
+        " an annotated entity. Correct it, or remove it.",
         "- regex: order_id\n  examples: |\n    - [0-9{5}",
         "- regex: order_id\n  examples: |\n    - [0-9]{5}",
         matters_always=True,

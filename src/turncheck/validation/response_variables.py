@@ -40,9 +40,8 @@ CHECKS: Final = (
         "condition-value-quoted",
         "info",
         "The condition of a response compares a bool or float slot with a string",
-        "Values of different types are never the same: `true` is not `'true'`. Remove the quotes, unless"
-        " an action sets the"
-        " slot to a string.",
+        "Values of different types are never the same: `true` is not `'true'`. Remove the quotes, unless an action"
+        " sets the slot to a string.",
         "condition:\n- type: slot\n  name: logged_in\n  value: 'true'",
         "condition:\n- type: slot\n  name: logged_in\n  value: true",
         about=("response", "slot", "value"),
@@ -63,9 +62,8 @@ CHECKS: Final = (
         "response-variable-unknown",
         "info",
         "A variable of a response that only a custom action says is not a slot",
-        "The action must pass its value: `dispatcher.utter_message(response=…, name=…)`. Otherwise the"
-        " bot says the names"
-        " of all variables of the response in braces.",
+        "The action must pass its value: `dispatcher.utter_message(response=…, name=…)`. Otherwise the bot says the"
+        " names of all variables of the response in braces.",
         "utter_order:\n  - text: Order {nmuber} is on its way.",
         "utter_order:\n  - text: Order {number} is on its way.",
         needs=("domain", "stories"),

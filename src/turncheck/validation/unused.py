@@ -49,8 +49,8 @@ CHECKS: Final = (
         "slot-unused",
         "warning",
         "A slot is not used anywhere",
-        "No form, story, rule, response or condition names it, and no mapping fills it so that policies"
-        " see it. A custom action may use it; else remove it.",
+        "No form, story, rule, response or condition names it, and no mapping fills it so that policies see it. A"
+        " custom action may use it; else remove it.",
         "slots:\n  left_over:\n    type: text\n    mappings:\n    - type: custom",
         "slots: {}",
         needs=("domain", "stories"),

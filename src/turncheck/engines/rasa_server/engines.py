@@ -20,7 +20,6 @@ from turncheck.engines.action_server.server import (
     checked_certificates,
 )
 from turncheck.engines.base import Capabilities, Engine, Models, why_no_dialogue
-from turncheck.engines.embedded.engines import EmbeddedEngine, engine_of
 from turncheck.engines.embedded.models import fetch_model, named_model
 from turncheck.engines.masking import ensure_hideable
 from turncheck.engines.rasa_server.client import CONCURRENCY, Access, RasaClient, Served
@@ -57,6 +56,7 @@ from turncheck.web.addresses import Network, is_allowed, is_http, login_of, orig
 if TYPE_CHECKING:
     from turncheck.engines.base import Part
     from turncheck.engines.conversation import ActionServer, NluEngine, NluTrainer, Policies
+    from turncheck.engines.embedded.engines import EmbeddedEngine
     from turncheck.messages.finding import Location
     from turncheck.process.cache import Cache
     from turncheck.project.model import Component, Project
@@ -331,6 +331,8 @@ def opened(  # noqa: PLR0917 - as of all engines
     at_once = settings.workers or CONCURRENCY
     engine: Callable[..., RasaEngines] = RasaEngines
     if models is None and _has_more_than_flows(project):  # commands for one question ask the engine that was named
+        from turncheck.engines.embedded.engines import engine_of  # most projects have flows alone, or none
+
         engine = partial(RasaEnginesBesideFlows, beside=engine_of(settings, project, environment, hosts=hosts))
     if (settings.rasa_url is None) == (settings.rasa_command is None):
         raise UserError(

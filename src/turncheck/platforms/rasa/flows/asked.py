@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from turncheck.process.environment import redact_all
 from turncheck.project.folder import ProjectFolder
+from turncheck.settings.bot_forbidden import is_secret
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,7 +23,8 @@ _SECTIONS: Final = {
 """What decides about it, by the kind of file; stores and brokers only keep what was said."""
 _PROMPTS: Final = frozenset({"prompt", "prompt_template"})
 _NAMES: Final = ("id", "name")
-_SECRET: Final = re.compile(r"(?:^|_)(?:keys?|token|secret|password|credentials?|headers)$", re.IGNORECASE)
+_ACCESS: Final = re.compile(r"(?:^|_)(?:keys?|credentials?|headers)$", re.IGNORECASE)
+"""Keys whose values give access, whatever they look like."""
 _LONGEST: Final = 20_000
 
 
@@ -46,11 +48,11 @@ def _leaves(section: str, content: Any) -> Iterator[tuple[str, str, Any]]:
     while waiting:
         place, key, value = waiting.pop()
         if isinstance(value, dict) and value:
-            shown = ((str(name), below) for name, below in value.items() if not _SECRET.search(str(name)))
+            shown = ((str(name), below) for name, below in value.items() if not _ACCESS.search(str(name)))
             waiting += [(f"{place}.{name}", name, below) for name, below in shown]
         elif isinstance(value, list) and value:
             waiting += [(f"{place}[{name}]", key, below) for name, below in _named(value)]
-        elif value is not None:
+        elif value is not None and not is_secret(key, value):
             yield place, key, value
 
 

@@ -30,7 +30,7 @@ _OTHER_TEXT: Final = re.compile(r"\b(?:text|buttons|json_message|custom)\s*=|Bot
 _WORD: Final = re.compile(r"[^\W\d_]{3,}")
 _SPECIAL: Final = re.compile(r"[\\^$*+?{}\[\]|()]|\.[*+]")
 _FEWEST: Final = 3
-"""Shorter texts are not taken for one of Rasa's own messages: all have more words."""
+"""The fewest words of a text that is taken for one of Rasa's own messages, which all have at least as many."""
 _MOST: Final = 500
 """Longer texts of tests are not compared: comparing takes as long as both texts together."""
 

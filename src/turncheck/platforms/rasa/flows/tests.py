@@ -304,12 +304,12 @@ class _Cases:
             yield Lacking(case, "value", str(value)[:80], what, location, listed, is_expected)
 
     def _quoted(self, case: E2ECase, asserted: SlotAsserted, location: Location) -> Iterator[Lacking]:
-        """A truth value or a number that an assertion has as a text: it compares types, too."""
+        """A boolean or number that an assertion gives as text: it compares types as well."""
         slot, value = self._facts.slot(asserted.name), asserted.value
         if slot is None or not isinstance(value, str) or slot.type not in _UNQUOTED or self._refused(slot, value):
             return
         if self._facts.is_filled_by_users(slot):
-            what = f"expects the text '{value[:80]}' of the {slot.type} slot '{slot.name}', which never holds a text"
+            what = f"expects the text '{value[:80]}' in the {slot.type} slot '{slot.name}', which never holds text"
             yield Lacking(case, "value", value[:80], f"{what}: omit the quotes", location)
 
     def _refused(self, slot: Slot, value: Any) -> tuple[str, ...]:
