@@ -10,10 +10,11 @@ from turncheck.project.folder import YAML_SUFFIXES, ProjectFolder, own_folders
 from turncheck.project.project_file import NLU_KEYS, STORY_KEYS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
 Part = Literal["domain", "config", "data"]
+DEFAULT_DOMAIN_FOLDER: Final = "domain"
 _DEEPEST: Final = 4
 _MOST_FILES: Final = 500
 _MOST_CANDIDATES: Final = 3
@@ -38,10 +39,12 @@ _OF_TESTS: Final = frozenset({"tests", "test", "e2e_tests"})
 def candidates(root: Path, part: Part) -> tuple[str, ...]:
     """Return the files that look like a part of the project (of data: their folders), relative to it; three at most.
 
-    The folder is searched four levels deep.
+    Several files of a folder `domain` are one domain. The folder is searched four levels deep.
     """
     looked_at = (_candidate(root, name, path, part) for name, path in _files(root))
     found = dict.fromkeys(name for name in looked_at if name is not None)
+    if part == "domain":
+        found = dict.fromkeys(_whole_domain(name, found) for name in found)
     above = [name for name in found if part != "data" or not any(_is_below(name, other) for other in found)]
     return tuple(sorted(above, key=lambda name: (name.count("/"), name))[:_MOST_CANDIDATES])
 
@@ -58,6 +61,13 @@ def _candidate(root: Path, name: str, path: Path, part: Part) -> str | None:
         return None
     is_one = bool(keys & _OF_CONFIG) if part == "config" else len(keys & _OF_DOMAIN) >= _ENOUGH and not keys & _OF_DATA
     return name if is_one else None
+
+
+def _whole_domain(name: str, found: Iterable[str]) -> str:
+    """The folder, if the file is one of several of a folder `domain`, which Rasa reads as one."""
+    folder = name.rpartition("/")[0]
+    beside = [other for other in found if other.rpartition("/")[0] == folder]
+    return folder if len(beside) > 1 and folder.rpartition("/")[2] == DEFAULT_DOMAIN_FOLDER else name
 
 
 def _is_older_data(suffix: str, content: bytes) -> bool:

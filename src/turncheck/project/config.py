@@ -224,9 +224,14 @@ def understands_intents(project: Project) -> bool:
 
 
 def has_policies_beside_flows(project: Project) -> bool:
-    """Whether a CALM project also has policies of Rasa's open source, and stories or rules for them."""
-    others = [one for one in project.config.policies or () if _class_name(one) not in _CALM_POLICIES]
-    return bool(others) and bool(project.stories or project.rules)
+    """Whether a CALM project also has policies of Rasa's open source, and stories or rules for them.
+
+    A configuration without policies has Rasa's usual ones, which run flows no more than a pipeline without commands.
+    """
+    config = project.config
+    others = any(_class_name(one) not in _CALM_POLICIES for one in config.policies or ())
+    usual = not config.policies and bool(config.pipeline) and not any(map(is_of_flows, config.pipeline or ()))
+    return (others or usual) and bool(project.stories or project.rules)
 
 
 def read_flows(root: YamlMapping) -> tuple[tuple[Flow, ...], Location | None]:

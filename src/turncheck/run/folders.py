@@ -19,6 +19,7 @@ from turncheck.process.regular_file import file_and_case, is_file, is_folder, is
 from turncheck.process.system import home_folder
 from turncheck.project import files as project_files
 from turncheck.project.batch.reader import FOLDERS
+from turncheck.project.candidates import DEFAULT_DOMAIN_FOLDER
 from turncheck.project.testfiles import E2E_FOLDERS
 from turncheck.settings.secrets import secret_setting
 from turncheck.settings.sources import FILE_NAME
@@ -42,7 +43,7 @@ def ensure_apart_from_project(out: Path | None, settings: Settings, *files: Path
     for place in filter(None, (out, *files)):
         ensure_inside(place, root)
     by_default = (
-        root / project_files.DEFAULT_DOMAIN_FOLDER,
+        root / DEFAULT_DOMAIN_FOLDER,
         *(root / name for name in dict.fromkeys((*E2E_FOLDERS, *FOLDERS))),
     )
     files_by_default = (

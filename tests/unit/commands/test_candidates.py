@@ -48,6 +48,28 @@ def test_init_proposes_the_key(tmp_path: Path, old: str, new: str, part: str, ke
     assert f"\n{key}\n" in settings_text(chosen)
 
 
+@pytest.mark.parametrize(
+    ("files", "key"),
+    [
+        (("data/domain/a.yml", "data/domain/b.yml"), "domain: data/domain"),
+        (("bot/domain/a.yml", "bot/domain/b.yml", "bot/domain/c.yml"), "domain: bot/domain"),
+        (("data/domain/a.yml",), "domain: data/domain/a.yml"),
+        (("domains/en.yml", "domains/fr.yml"), "domain: domains/en.yml"),
+    ],
+)
+def test_several_files_of_a_folder_named_domain_are_one_domain(
+    tmp_path: Path, files: tuple[str, ...], key: str
+) -> None:
+    write_project(tmp_path)
+    text = (tmp_path / "domain.yml").read_text(encoding="utf-8")
+    (tmp_path / "domain.yml").unlink()
+    for file in files:
+        (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / file).write_text(text, encoding="utf-8")
+    found = {one.code: one for one in read_project(tmp_path).findings}
+    assert f"`{key}` in turncheck.yml" in found["domain-not-found"].message
+
+
 def test_a_file_of_another_tool_is_no_candidate(tmp_path: Path) -> None:
     write_project(tmp_path)
     (tmp_path / "domain.yml").rename(tmp_path / "domain.txt")

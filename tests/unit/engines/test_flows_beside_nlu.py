@@ -61,6 +61,27 @@ def test_policies_beside_the_one_for_flows_learn_from_stories(tmp_path: Path) ->
     assert ensemble.policies
 
 
+@pytest.mark.parametrize(
+    ("pipeline", "policies", "judged"),
+    [
+        ("[{name: WhitespaceTokenizer}, {name: DIETClassifier}]", "null", True),
+        ("[{name: WhitespaceTokenizer}, {name: DIETClassifier}]", "[]", True),
+        ("[{name: CompactLLMCommandGenerator}]", "null", False),
+        ("[{name: NLUCommandAdapter}, {name: DIETClassifier}]", "null", False),
+        ("null", "null", False),
+        ("[{name: DIETClassifier}]", "[{name: FlowPolicy}]", False),
+    ],
+)
+def test_flows_that_nothing_starts_leave_the_usual_policies(
+    tmp_path: Path, pipeline: str, policies: str, *, judged: bool
+) -> None:
+    write_project(tmp_path)
+    (tmp_path / "data" / "flows.yml").write_text(FLOWS, encoding="utf-8")
+    config = f"recipe: default.v1\nlanguage: en\npipeline: {pipeline}\npolicies: {policies}\n"
+    (tmp_path / "config.yml").write_text(config, encoding="utf-8")
+    assert has_policies_beside_flows(read_project(tmp_path)) is judged
+
+
 ROUTING = """
 slots:
   route_session_to_calm: {type: bool, influence_conversation: false, mappings: [{type: custom}]}

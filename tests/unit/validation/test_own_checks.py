@@ -718,6 +718,20 @@ def test_the_default_folder_of_the_domain_is_missed_as_well(tmp_path: Path) -> N
     assert not_measured(read_project(root, domain=root / "other.yml")) == [("domain-not-measured", "domain")]
 
 
+@pytest.mark.parametrize(
+    ("inside", "missed"), [({"all.yml": DOMAIN}, True), ({"notes.yml": "owner: me\n"}, False), ({}, False)]
+)
+def test_a_folder_of_domains_beside_the_default_file_is_missed(
+    tmp_path: Path, inside: dict[str, str], *, missed: bool
+) -> None:
+    """Rasa reads the file alone, and what only the folder defines is unknown to it."""
+    root = write_project(tmp_path, **{f"domain/{name}": content for name, content in inside.items()})
+
+    assert not_measured(read_project(root)) == [("domain-not-measured", "domain")] * missed
+    if missed:
+        assert not_measured(read_project(root, domain=root / "domain")) == [("domain-not-measured", "domain.yml")]
+
+
 def test_a_default_file_that_is_missed_matters_in_every_run(tmp_path: Path) -> None:
     root = write_project(tmp_path, **{"other.yml": "recipe: default.v1\n"})
     found = validate(read_project(root, config=root / "other.yml")).findings

@@ -6,7 +6,8 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from turncheck.messages.finding import Location
-from turncheck.project.files import DEFAULT_CONFIG, DEFAULT_DOMAIN, DEFAULT_DOMAIN_FOLDER
+from turncheck.project.candidates import DEFAULT_DOMAIN_FOLDER, candidates
+from turncheck.project.files import DEFAULT_CONFIG, DEFAULT_DOMAIN
 from turncheck.validation.checks import Fault, check
 
 if TYPE_CHECKING:
@@ -48,9 +49,11 @@ def config_not_measured(facts: Facts) -> Iterator[Fault]:
     about=("file",),
 )
 def domain_not_measured(facts: Facts) -> Iterator[Fault]:
-    """A default domain that exists and is not what was read."""
+    """A default domain that exists and is not what was read; Rasa reads no folder of that name beside the file."""
     project = facts.project
     domain = project.domain.location.path
+    if domain == DEFAULT_DOMAIN and candidates(project.root / DEFAULT_DOMAIN_FOLDER, "domain"):
+        yield _not_measured(DEFAULT_DOMAIN_FOLDER, domain)
     default = next((name for name in (DEFAULT_DOMAIN, DEFAULT_DOMAIN_FOLDER) if (project.root / name).exists()), None)
     if default and any(file.role == "domain" for file in project.files):
         read = [domain, *(file.path for file in project.files if file.role == "domain" and file.path == default)]
