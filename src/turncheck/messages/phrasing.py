@@ -37,7 +37,7 @@ _CLAUSE: Final = re.compile(r"(?<=[^.!?])(?:[.!?;:](?= )|, (?:so|and|which|but|s
 _PAIRED: Final = (re.compile(r"(?<!\w)'|'(?!\w)"), re.compile("`"))
 _KINDS: Final = frozenset({"utter", "action", "validate", "ask", "form"})
 """Words in Rasa's names that say what kind of thing they name, not which one."""
-_KIND: Final = re.compile(r"(?:utter|action|validate)_")
+_KIND: Final = re.compile(r"(utter|action|validate)_|.+_(form)$")
 _WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[^\W\dA-Z_]+|\d+")
 
 
@@ -161,12 +161,11 @@ class _Names:
 
     def likeness(self, name: str, known: str) -> float:
         """How similar two names are, by their characters or by their words; 0: not similar."""
-        if likeness := _written_like(name, known):
-            return likeness
-        ours, theirs = _KIND.match(name), _KIND.match(known)
-        if ours and theirs and ours[0] != theirs[0]:
-            return 0.0  # an action and a response of a few common words are two things
-        return self._shared(_words(name), _words(known))
+        likeness = _written_like(name, known)
+        ours, theirs = _kind(name), _kind(known)
+        if ours and theirs and ours != theirs:
+            return likeness if likeness == 1 else 0.0  # an action and a response of a few common words are two things
+        return likeness or self._shared(_words(name), _words(known))
 
     def _shared(self, ours: tuple[str, ...], theirs: tuple[str, ...]) -> float:
         """The weight of the common words among those of both names (Dice's coefficient); 0 if that is too little."""
@@ -199,6 +198,12 @@ def _words(name: str) -> tuple[str, ...]:
     """The words that distinguish a name from others of its kind, in lower case; for a bare ``utter`` that word."""
     words = tuple(word.casefold() for word in _WORD.findall(name)) or (name.casefold(),)
     return tuple(word for word in words if word not in _KINDS) or words
+
+
+def _kind(name: str) -> str:
+    """What a name says it names: a response, an action, a form; empty if it does not say."""
+    found = _KIND.match(name)
+    return (found[1] or found[2]) if found else ""
 
 
 def _written_like(one: str, other: str) -> float:

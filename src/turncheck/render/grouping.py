@@ -32,8 +32,9 @@ def _what_went_wrong(test: Test) -> Hashable | None:
 
 
 def caused_first(sentences: Iterable[changes.CaseChange]) -> list[changes.CaseChange]:
-    """Sentences that training sentences of this change explain, before others; the surest error first."""
-    return sorted(sentences, key=lambda case: (not is_caused(case), -(case.confidence or 0.0)))
+    """Sentences that training sentences of this change explain, before others; of each, those that were right on the
+    base, before those that are new; the surest error first."""
+    return sorted(sentences, key=lambda case: (not is_caused(case), not case.base_passed, -(case.confidence or 0.0)))
 
 
 def is_caused(case: changes.CaseChange) -> bool:

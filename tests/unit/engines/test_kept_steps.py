@@ -140,14 +140,17 @@ def test_a_step_is_trained_again_only_where_what_it_learns_from_changed(
 
 
 def test_what_a_step_has_to_say_is_said_each_time(tmp_path: Path, golden: Golden) -> None:
-    """Without retrieval intents the selector is left out, with a note."""
+    """Without retrieval intents the selector is left out, with a note, and nothing is said to replace it."""
     project = bot(tmp_path / "bot")
     examples = tuple(one for one in project.nlu.examples if not one.retrieval_label)
     none = dataclasses.replace(project, nlu=replace(project.nlu, examples=examples))
     trainer = EmbeddedNluTrainer(cache=Cache(tmp_path / "cache"))
 
-    notes = [trainer.fit(none).info.notes for _ in range(2)]
+    infos = [trainer.fit(none).info for _ in range(2)]
+    notes = [info.notes for info in infos]
 
+    assert "ResponseSelector" not in {one.component for one in infos[0].substitutions}
+    assert "ResponseSelector" in {one.component for one in trainer.fit(project).info.substitutions}
     assert notes[0] == notes[1] == EmbeddedNluTrainer().fit(none).info.notes
     golden(*notes[0], only="ResponseSelector")
 

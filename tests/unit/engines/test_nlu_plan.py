@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 from golden_texts import Golden
 
 from turncheck.engines.embedded.nlu.plan import make_plan
+from turncheck.engines.embedded.nlu.spacy_model import make_tokenizer
 from turncheck.messages.errors import UserError
 from turncheck.messages.finding import Location
 from turncheck.project.model import Component, Config
@@ -107,6 +109,19 @@ def test_a_class_of_the_project_is_left_out_and_listed() -> None:
     (substitution,) = plan.substitutions
     assert (substitution.component, substitution.used) == ("sentiment.analysis.SentimentAnalyzer", None)
     assert "--allow-custom-code" in substitution.reason
+
+
+@pytest.mark.parametrize("name", ["bert.parts.OwnTokenizer", "words.Cutter"])
+def test_where_only_a_class_of_the_project_finds_words_chinese_is_split_by_characters(name: str) -> None:
+    plan = make_plan(config(name, "DIETClassifier"))
+    (own,) = [one for one in plan.substitutions if one.component == name]
+    assert own.used == ("WhitespaceTokenizer, for Chinese by characters" if name.endswith("Tokenizer") else None)
+    assert len(make_tokenizer(plan.tokenizer, Path()).tokenize("今天 天气").spans) == 4
+
+
+def test_beside_a_tokenizer_of_rasa_one_of_the_project_is_left_out() -> None:
+    plan = make_plan(config("WhitespaceTokenizer", "bert.parts.OwnTokenizer"))
+    assert [(one.component, one.used) for one in plan.substitutions] == [("bert.parts.OwnTokenizer", None)]
 
 
 def test_the_full_path_of_a_class_of_rasa_names_that_class() -> None:

@@ -47,6 +47,8 @@ def test_a_renamed_one_is_found_by_its_words(name: str, meant: str) -> None:
         ("mood_great", ["greet"]),
         ("utter_hello_again", ["utter_hallo"]),
         ("wether_today", ["whether"]),
+        ("restaurant_form", ["utter_restart"]),
+        ("action_set_topic", ["utter_ask_topic"]),
     ],
 )
 def test_what_names_of_a_kind_have_in_common_brings_them_no_nearer(name: str, known: list[str]) -> None:

@@ -7,7 +7,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from turncheck.engines.embedded.nlu.featurizers import check_counts, check_lexical_features
 from turncheck.messages.errors import UserError
@@ -25,7 +25,7 @@ from turncheck.project.rasa_version import NEWEST
 from turncheck.report.model import Substitution
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
 
 class Step(Struct, frozen=True):
@@ -50,7 +50,9 @@ _PACKAGE: Final = re.compile(r"[a-z]\w*")
 _LINEAR: Final = "a linear model over word and character n-grams"
 _CRF: Final = "a CRF over lexical features"
 _NO_NETWORK: Final = "neural networks are not trained here; network and training parameters have no effect"
-_WORDS: Final = "WhitespaceTokenizer, for Chinese by characters"
+_TOKENIZER: Final = "Tokenizer"
+_WHITESPACE: Final = "WhitespaceTokenizer"
+_WORDS: Final = f"{_WHITESPACE}, for Chinese by characters"
 _NO_FOREIGN_MODEL: Final = "it needs a pretrained model, which is not installed here"
 
 _SPACY: Final = frozenset({"SpacyTokenizer", "SpacyFeaturizer", "SpacyEntityExtractor"})
@@ -98,21 +100,36 @@ def make_plan(
                 substitutions[made] = None
             else:
                 steps.append(made)
-    tokenizers = [step for step in steps if step.kind.endswith("Tokenizer")]
+    tokenizers = [step for step in steps if step.kind.endswith(_TOKENIZER)]
     if len(tokenizers) > 1:
         raise UserError(
             f"the pipeline has more than one tokenizer: {', '.join(step.component.written for step in tokenizers)}",
             location=tokenizers[1].component.location,
             hint="Keep one of them.",
         )
-    default = Component("WhitespaceTokenizer", {}, config.location)
-    tokenizer = (
-        tokenizers[0] if tokenizers else Step(default.name, default, parameters_of(default, require_known(default)))
-    )
-    others = tuple(step for step in steps if not step.kind.endswith("Tokenizer"))
+    if not tokenizers:
+        unknown = _unknown_tokenizer(pipeline, substitutions)
+        tokenizers = [_words(_WHITESPACE if unknown is None else unknown.component, config)]
+        if unknown is not None and unknown.component.endswith(_TOKENIZER):
+            replaced = structs.replace(unknown, used=_WORDS)
+            substitutions = {replaced if one == unknown else one: None for one in substitutions}
+    others = tuple(step for step in steps if not step.kind.endswith(_TOKENIZER))
     if vectors and not any(step.kind in _LEARNS_FROM_VECTORS for step in others):
         notes.append("sentence vectors are switched on, and nothing in this pipeline learns from them")
-    return Plan(tokenizer, tuple(_needed(others)), tuple(substitutions), tuple(notes))
+    return Plan(tokenizers[0], tuple(_needed(others)), tuple(substitutions), tuple(notes))
+
+
+def _words(name: str, config: Config) -> Step:
+    """A step that finds words under this name."""
+    default = Component(_WHITESPACE, {}, config.location)
+    return Step(_WHITESPACE, replace(default, name=name), parameters_of(default, require_known(default)))
+
+
+def _unknown_tokenizer(pipeline: Iterable[Component], substitutions: Iterable[Substitution]) -> Substitution | None:
+    """The class of the project that is left out and finds the words, if no tokenizer of Rasa does."""
+    custom = {component.name for component in pipeline if is_custom(component)}
+    left_out = [one for one in substitutions if one.used is None and one.component in custom]
+    return next((one for one in left_out if one.component.endswith(_TOKENIZER)), next(iter(left_out), None))
 
 
 def _spacy_installed(component: Component) -> bool:
@@ -202,16 +219,16 @@ _REPLACED: Final[Mapping[str, _Replacement]] = {
     ),
     "SpacyNLP": _Replacement(None, None, _NO_FOREIGN_MODEL),
     "MitieNLP": _Replacement(None, None, _NO_FOREIGN_MODEL),
-    "SpacyTokenizer": _Replacement("WhitespaceTokenizer", _WORDS, _NO_FOREIGN_MODEL),
-    "MitieTokenizer": _Replacement("WhitespaceTokenizer", _WORDS, _NO_FOREIGN_MODEL),
+    "SpacyTokenizer": _Replacement(_WHITESPACE, _WORDS, _NO_FOREIGN_MODEL),
+    "MitieTokenizer": _Replacement(_WHITESPACE, _WORDS, _NO_FOREIGN_MODEL),
     **{
         name: _Replacement(
             "LatentFeaturizer", "latent semantic features of the project's own sentences", _NO_FOREIGN_MODEL
         )
         for name in ("SpacyFeaturizer", "MitieFeaturizer", "LanguageModelFeaturizer", "ConveRTFeaturizer")
     },
-    "ConveRTTokenizer": _Replacement("WhitespaceTokenizer", _WORDS, _NO_FOREIGN_MODEL),
-    "LanguageModelTokenizer": _Replacement("WhitespaceTokenizer", _WORDS, _NO_FOREIGN_MODEL),
+    "ConveRTTokenizer": _Replacement(_WHITESPACE, _WORDS, _NO_FOREIGN_MODEL),
+    "LanguageModelTokenizer": _Replacement(_WHITESPACE, _WORDS, _NO_FOREIGN_MODEL),
     "HFTransformersNLP": _Replacement(None, None, _NO_FOREIGN_MODEL),
     "NGramFeaturizer": _Replacement(
         "LatentFeaturizer", "latent semantic features of the project's own sentences", "its n-grams are not chosen here"

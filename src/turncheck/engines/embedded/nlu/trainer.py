@@ -25,12 +25,13 @@ from turncheck.process.one_thread import one_thread
 from turncheck.report.model import EngineInfo
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Collection, Iterable, Iterator
 
     from turncheck.engines.embedded.nlu.sentence_vectors import SentenceVectors
     from turncheck.process.cache import Cache
     from turncheck.project.model import Config, Project
     from turncheck.project.nlu_data import EntityAnnotation, Example
+    from turncheck.report.model import Substitution
     from turncheck.report.trust import ConfidenceMap
 
 
@@ -179,9 +180,13 @@ class EmbeddedNluTrainer:
         split = LabelSplit.of(plan.tokenizer.parameters)
         training = Training(examples, batch, self.seed, split, self.vectors, project=learnt, duckling=self.duckling)
         components: list[tuple[Step, Component]] = []
+        untrained: set[str] = set()
         for step in plan.steps if examples else ():
+            noted = len(training.notes)
             component = kept_step(self.cache, step, training)
             if component is None:
+                if len(training.notes) > noted:
+                    untrained.add(step.component.written)
                 continue
             if step.kind in FEATURIZERS:
                 component.process(batch)
@@ -191,7 +196,7 @@ class EmbeddedNluTrainer:
             info=EngineInfo(
                 name=ENGINE_NAME,
                 version=__version__,
-                substitutions=(*plan.substitutions, *training.left_out),
+                substitutions=(*_used(plan.substitutions, untrained, components), *training.left_out),
                 notes=(*plan.notes, *training.notes),
             ),
             extractors=tuple(names),
@@ -244,6 +249,14 @@ class EmbeddedNluTrainer:
             tokenizer = make_tokenizer(plan.tokenizer, learnt.root)
             prepared = self._prepared[id(config)] = config, plan, tokenizer
         return prepared[1], prepared[2]
+
+
+def _used(
+    substitutions: Iterable[Substitution], untrained: Collection[str], components: Iterable[tuple[Step, Component]]
+) -> Iterator[Substitution]:
+    """Yield the substitutions, without those of components that a note calls left out: nothing replaces them."""
+    trained = {step.component.written for step, _ in components}
+    return (one for one in substitutions if one.component not in untrained or one.component in trained)
 
 
 def unique_examples(examples: Iterable[Example]) -> tuple[Example, ...]:
