@@ -285,8 +285,8 @@ def _read_project(
         else recognise(folder, [file for file in own_files if file.role == version_by], {})
     )
     config_files = [config_file] if config_file else []
-    lacks_configuration = rasa is not None and rasa.major < _CONFIGURED_IN_ONE and not config_files
-    if version_by is None and rasa is not None and (rasa.major == OLDEST or lacks_configuration):
+    lacks_configuration = not config_files and (rasa is None or rasa.major < _CONFIGURED_IN_ONE)
+    if version_by is None and (lacks_configuration or (rasa is not None and rasa.major == OLDEST)):
         more = _configured_apart(folder, config_file)
         with_more = recognise(folder, [*own_files, *more], in_markdown)
         if with_more is not None and with_more.major == OLDEST:

@@ -50,6 +50,15 @@ def test_pipeline_and_policies_come_from_a_file_each(name: str, written: str, ol
     assert not {"config-not-found", "component-unknown"} & {one.code for one in validate(project).findings}
 
 
+@pytest.mark.parametrize("data", [None, "/data/nlu.md"])
+def test_the_configuration_is_known_without_a_domain_and_data(data: str | None, tmp_path: Path) -> None:
+    written = {"pipeline": "spacy_sklearn", **({"data": data} if data else {})}
+    (tmp_path / "config_spacy.json").write_text(json.dumps(written), encoding="utf-8")
+    project = read_project(tmp_path)
+    assert project.config.pipeline
+    assert "config-not-found" not in {one.code for one in project.findings}
+
+
 def test_a_pipeline_of_mitie_is_known(older: Path) -> None:
     (older / "config.json").write_text('{"pipeline": "mitie_sklearn"}', encoding="utf-8")
     project = read_project(older)

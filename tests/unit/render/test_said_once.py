@@ -193,6 +193,22 @@ def test_a_fault_of_both_sides_is_said_once(golden: Golden) -> None:
     assert comment.count(CAUSE[1:]) == 2  # the title, the gate
 
 
+@pytest.mark.parametrize(
+    ("there", "words"),
+    [
+        ("the policies cannot be trained: rules contradict (data/rules.yml:9:3)", ", as on the base"),
+        ("the policies cannot be trained: unknown policy 'TedPolicy' (config.yml:4:3)", ", nor on the base"),
+        ("the domain cannot be read completely: domain.yml:2:1: This is not YAML", ", nor on the base"),
+    ],
+)
+def test_another_fault_of_the_base_is_not_the_same(there: str, words: str) -> None:
+    head = report(examples=SENTENCES, findings=[CONTRADICTS], skipped=[CONTRADICTION])
+    other = Skipped(evaluation="core", reason=there, fault=True)
+    comparison = compare(head, Present(report(examples=SENTENCES, skipped=[other], commit=BASE_COMMIT), "git"))
+    verdict = judge(head, comparison, GateSettings(fail_on=("new-errors", "new-failures")))
+    assert f"so core could not be run{words}" in verdict.summary
+
+
 @pytest.mark.parametrize("names", [("nlu", "core", "e2e"), ("core", "e2e")], ids=len)
 def test_why_nothing_was_tested_is_said_once(names: tuple[Evaluation, ...], golden: Golden) -> None:
     why, remedy = "this engine does not run flows", "(`engine: rasa` runs them)"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Final, Literal
 
 from msgspec import Struct
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 
 
 _LONGEST: Final = 120
+_PLACE: Final = re.compile(r"\S+:\d+:\d+:? ?")
 
 Topic = Literal["not run", "partly", "faults", "explained"]
 """What a clause says that no later one has to repeat: that tests were not run, or not completely, because of faults; or
@@ -126,10 +128,18 @@ def _clauses(gate: JudgedGate, report: Report, comparison: Comparison | None) ->
 
 
 def _as_on_the_base(faults: Sequence[Skipped], comparison: Comparison | None) -> str:
-    """``, as on the base``, if that could not run any of it either."""
+    """``, as on the base``, if that could not run any of it either; for another reason: ``, nor on the base``."""
     faults_there = comparison.base_faults if comparison is not None else ()
-    could_not = {one.evaluation for one in faults_there if not one.files}
-    return ", as on the base" if {fault.evaluation for fault in faults} <= could_not else ""
+    reasons = {one.evaluation: one.reason for one in faults_there if not one.files}
+    if not {fault.evaluation for fault in faults} <= reasons.keys():
+        return ""
+    same = all(_kind_of(fault.reason) == _kind_of(reasons[fault.evaluation]) for fault in faults)
+    return ", as on the base" if same else ", nor on the base"
+
+
+def _kind_of(reason: str) -> str:
+    """What a reason says without its place, and before the name that it is about."""
+    return re.split(r"['`(]", _PLACE.sub("", reason))[0]
 
 
 def _nothing_tested(report: Report) -> str:
