@@ -42,7 +42,8 @@ _VALIDATION_ACTION: Final = re.compile(r"\w*ValidationAction")
 class CodeUse(NamedTuple):
     """A name that code uses: of a slot, an entity, an intent, a response, an action or a form.
 
-    A ``class`` is an action that it defines. A ``variable`` is what it passes to a response; its name is ``**`` if that
+    A ``method`` of a validation action is named after a slot, whose dashes are underscores there. A ``class`` is an
+    action that it defines. A ``variable`` is what it passes to a response; its name is ``**`` if that
     is only known when it runs. ``action``: the action whose class it is in, by the name that the class returns; empty
     if it is in none.
     """
@@ -137,7 +138,7 @@ def _of_validation(node: ast.ClassDef) -> Iterator[_Use]:
         if not isinstance(part, (ast.FunctionDef, ast.AsyncFunctionDef)):
             continue
         if method := _OF_VALIDATION.fullmatch(part.name):
-            yield "slot", method[1], part
+            yield "method", method[1], part
             for inner in ast.walk(part):
                 if isinstance(inner, ast.Return) and isinstance(inner.value, ast.Dict):
                     keys = (key for key in inner.value.keys if key is not None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct, UnsetType
@@ -18,7 +19,7 @@ from turncheck.render.wording.figures import change, figure, no_verdict
 from turncheck.render.wording.newly_judged import mostly_wrong, right_in_short
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
 
     from turncheck.comparison.model import Comparison
     from turncheck.evaluations.kind import Unit
@@ -71,7 +72,7 @@ def main_metrics(report: Report, comparison: Comparison | None) -> list[MainMetr
     rows = []
     dropped = dropped_intents(comparison)[:_MOST_INTENTS] if comparison and comparison.judged else []
     new = _mostly_wrong_intents(comparison) if comparison and comparison.judged else {}
-    for label, subject, name in _named(report, [*(delta.name for delta in dropped), *new]):
+    for label, subject, name in _named(report, [*(delta.name for delta in dropped), *new], deltas.values()):
         metric, delta = current.get(name), deltas.get(name)
         if (metric is None and delta is None) or (_only_if_any(name) and not _any(name, current, deltas)):
             continue
@@ -309,7 +310,7 @@ def _mostly_wrong_intents(comparison: Comparison) -> dict[str, str]:
     return {f1_of_intent(one.name): f"; {right_in_short(one)}" for one in wrong[:_MOST_INTENTS]}
 
 
-def _named(report: Report, intents: list[str]) -> list[tuple[str, str, str]]:
+def _named(report: Report, intents: list[str], deltas: Iterable[metrics.MetricDelta]) -> list[tuple[str, str, str]]:
     """The label, subject and name of each row; ``intents``: the F1 of those that have a row of their own."""
     rows = [(metrics.metric_of(name).label, "", name) for name in ("nlu.intents.f1", "nlu.intents.accuracy")]
     rows += [(metrics.metric_of(name).label, intent_of(name), name) for name in intents]
@@ -317,14 +318,23 @@ def _named(report: Report, intents: list[str]) -> list[tuple[str, str, str]]:
         ("entities", report.nlu.entities if report.nlu else {}),
         ("responses", report.nlu.responses if report.nlu else {}),
     ):
-        for name in scores:
+        names = [*scores, *(_only_on_base(kind, deltas) if scores else ())]
+        for name in names:
             figure_name = f"nlu.{kind}.{name}.f1"
             # A single one does not need a name.
-            rows.append((metrics.metric_of(figure_name).label, name if len(scores) > 1 else "", figure_name))
+            rows.append((metrics.metric_of(figure_name).label, name if len(names) > 1 else "", figure_name))
     for name in _ROWS:
         rows.append((_noticed(report) if name == "strength.score" else metrics.metric_of(name).label, "", name))
     rows += [(plugin_figure.label, "", name) for name, plugin_figure in report.metrics.items() if plugin_figure.label]
     return rows
+
+
+def _only_on_base(kind: str, deltas: Iterable[metrics.MetricDelta]) -> Iterator[str]:
+    """The extractors, or retrieval intents, that only the base was judged with."""
+    of_one = re.compile(rf"nlu\.{kind}\.([^\[]+)(?<!\.spans)\.f1")
+    for delta in deltas:
+        if delta.value is None and (found := of_one.fullmatch(delta.name)):
+            yield found[1]
 
 
 def _noticed(report: Report) -> str:

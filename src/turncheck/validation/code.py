@@ -43,6 +43,10 @@ _VERBS: Final = {
 }
 
 
+_ABOUT: Final = {"method": "slot"}
+"""What a use is of, if its kind does not say it."""
+
+
 def check_code(facts: Facts) -> Iterator[Finding]:
     """Slots, entities, intents, responses, actions and forms in Python code, each once, with all its places.
 
@@ -56,7 +60,7 @@ def check_code(facts: Facts) -> Iterator[Finding]:
         if use.action and use.action not in known["action"]:
             continue
         if use.kind in known and use.name not in known[use.kind]:
-            places.setdefault((use.kind, use.name), []).append(use.location)
+            places.setdefault((_ABOUT.get(use.kind, use.kind), use.name), []).append(use.location)
     for (kind, name), (first, *others) in places.items():
         message = f"Python code {_VERBS[kind]} '{name}', which the domain does not define."
         near = suggestion(name, known[kind])
@@ -68,8 +72,10 @@ def _known(facts: Facts) -> Mapping[str, AbstractSet[str]]:
     responses = {key for name in facts.responses for key in (name, name.partition("/")[0])} | {
         f"{UTTER}{intent}" for intent in facts.retrieval_intents
     }
+    slots = {*facts.slots, *facts.default_slots, *DEFAULT_SLOTS}
     return {
-        "slot": {*facts.slots, *facts.default_slots, *DEFAULT_SLOTS},
+        "slot": slots,
+        "method": {slot.replace("-", "_") for slot in slots},  # as rasa-sdk looks for them
         "entity": facts.entities,
         "intent": {*facts.intents, *DEFAULT_INTENTS},
         "response": responses,

@@ -62,7 +62,10 @@ class Other(Action):
     def validate_nothing(self):
         return {"nothing": 1}
 """
-    assert uses(tmp_path, code) == [("slot", "size", 3), ("slot", "size", 4), ("slot", "color", 4), ("slot", "city", 5)]
+    assert uses(tmp_path, code) == [
+        *(("method", "size", 3), ("slot", "size", 4), ("slot", "color", 4)),
+        ("method", "city", 5),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -122,3 +125,12 @@ def test_what_an_action_calls_outside_of_its_class_is_used_by_others_too(tmp_pat
     (tmp_path / "actions.py").write_text(code, encoding="utf-8")
 
     assert places(checked(tmp_path), "code-name-undefined") == ["actions.py:9:29"]
+
+
+@pytest.mark.parametrize(("slot", "is_told"), [("num-people", False), ("num_people", False), ("number", True)])
+def test_methods_are_named_after_slots_whose_dashes_are_underscores(slot: str, is_told: bool, tmp_path: Path) -> None:
+    code = "class V(FormValidationAction):\n    def validate_num_people(self, value, tracker):\n        return {}\n"
+    (tmp_path / "actions.py").write_text(code, encoding="utf-8")
+    defined = ("domain.yml", "slots:\n", f"slots:\n  {slot}:\n    type: text\n    mappings:\n    - type: custom\n")
+
+    assert places(checked(tmp_path, defined), "code-name-undefined") == (["actions.py:2:5"] if is_told else [])

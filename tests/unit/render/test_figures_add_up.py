@@ -9,6 +9,7 @@ import pytest
 from golden_texts import Golden
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from pull_request import LINKS
 from report_builder import BASE_COMMIT, coverage, example, report, story
 
@@ -131,3 +132,18 @@ def test_where_a_fault_keeps_tests_from_running_nothing_is_said_of_what_they_rea
 
     assert compared.changed_items
     assert "Changed parts under test" not in [row.label for row in main_metrics(head, compared)]
+
+
+def test_another_extractor_has_a_row_beside_the_one_of_the_base() -> None:
+    base = report(
+        examples=[sentence(number, wrong=False) for number in range(4)], entity_scores=0.9, commit=BASE_COMMIT
+    )
+    assert base.nlu
+    nlu = replace(base.nlu, entities={"RegexEntityExtractor": base.nlu.entities["DIETClassifier"]})
+    head = replace(base, nlu=nlu)
+    rows = [row for row in main_metrics(head, compare(head, Present(base, "git"))) if row.label.startswith("Entities")]
+
+    assert [(row.subject, row.base, row.now) for row in rows] == [
+        ("RegexEntityExtractor", "–", "0.900"),
+        ("DIETClassifier", "0.900", "not judged"),
+    ]
