@@ -2,12 +2,13 @@
 
 python benchmarks/varying.py [--runs 200] [--cases 20] [--sentences 20]
 python benchmarks/varying.py --killed [--cases 20]
-python benchmarks/varying.py --worse 0.2 [--equally 0] [--runs 20] [--cases 8]
+python benchmarks/varying.py --worse 0.2 [--equally 0] [--dead] [--report 5] [--runs 20] [--cases 8]
 
 How many of the first fail must be at most 2 %, how many of the others, with a dead case or a dead sentence, all. With
 ``--killed`` the bot, which makes no mistake, is gone after each of a run's turns in turn: only the run in which it
 answers all of them may pass. With ``--worse`` every answer of the bot is wrong so often, in turn with a base that is
-``--equally`` often wrong: it prints how many runs fail.
+``--equally`` often wrong, or with ``--report`` against a report of so many runs of it; with ``--dead`` the first case
+always: it prints how many runs fail, and how often a case is run in the mean.
 """
 
 from __future__ import annotations
@@ -120,20 +121,28 @@ def kill_at_each_turn(url: str, coins: Coins, cases: int) -> None:
     print(f"not killed: {'passes' if turns in passed else 'fails'}")
 
 
-def compare_in_turn(worse: float, equally: float, runs: int, questions: Sequence[str]) -> None:
-    """Print how many runs fail of a bot whose answers are all wrong so often, in turn with its base."""
-    here, there = (Coins(dict.fromkeys(questions, rate)) for rate in (worse, equally))
-    failed = 0
+def compare(given: argparse.Namespace, questions: Sequence[str]) -> None:
+    """Print how many runs fail of a bot whose answers are all wrong so often, and how often a case is run."""
+    here, there = (Coins(dict.fromkeys(questions, rate)) for rate in (given.worse, given.equally))
+    if given.dead:
+        here.rates[questions[0]] = 1.0
+    failed = runs_of_cases = 0
     with serving(here) as url, serving(there) as on_base:
-        there.chance.seed(-1)
-        turncheck(on_base, "--repeats", "first: 5", "--baseline", "none", "--fail-on", "none", "--out", "base")
-        for number in range(runs):
+        in_turn = [] if given.report else ["--bot-url-base", on_base]
+        for number in range(given.runs):
             here.chance.seed(2 * number)
             there.chance.seed(2 * number + 1)
-            failed += turncheck(
-                url, "--bot-url-base", on_base, "--baseline", "base", "--fail-on", "new-failures", "--out", f"{number}"
-            )
-    print(f"{len(questions)} cases, wrong in {worse:.0%}, on the base in {equally:.0%}: {failed} of {runs} runs fail")
+            first = f"first: {given.report or 5}"
+            if given.equally or not number:  # a base that is never wrong is always the same
+                turncheck(on_base, "--repeats", first, "--baseline", "none", "--fail-on", "none", "--out", "base")
+            failed += turncheck(url, *in_turn, "--baseline", "base", "--fail-on", "new-failures", "--out", "change")
+            cases = json.loads(Path("change/report.json").read_text())["e2e"]["cases"]
+            runs_of_cases += sum(len(case["repeats"]["runs"]) for case in cases)
+    how = f"against {given.report} runs" if given.report else "in turn"
+    dead = ", one dead" if given.dead else ""
+    rates = f"wrong in {given.worse:.0%}, on the base in {given.equally:.0%}"
+    mean = runs_of_cases / given.runs / len(questions)
+    print(f"{len(questions)} cases{dead}, {rates}, {how}: {failed} of {given.runs} runs fail, {mean:.1f} runs a case")
 
 
 def main() -> None:
@@ -145,6 +154,8 @@ def main() -> None:
     parser.add_argument("--killed", action="store_true", help="kill the bot after each turn")
     parser.add_argument("--worse", type=float, help="how often every answer is wrong")
     parser.add_argument("--equally", type=float, default=0.0, help="how often it is on the base")
+    parser.add_argument("--dead", action="store_true", help="the first case always fails")
+    parser.add_argument("--report", type=int, help="compare with a report of so many runs of the base, not in turn")
     given = parser.parse_args()
     chance = random.Random(2)
     questions = [f"question {number}" for number in range(given.cases)]
@@ -163,7 +174,7 @@ def main() -> None:
             nlu = f"version: '3.1'\nnlu:\n- intent: ask\n  examples: |\n{examples}"
             Path("tests/nlu.yml").write_text(nlu)
         if given.worse is not None:
-            compare_in_turn(given.worse, given.equally, given.runs, questions)
+            compare(given, questions)
             os.chdir("/")
             return
         if given.killed:

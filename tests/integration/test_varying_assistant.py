@@ -133,8 +133,8 @@ def test_what_regressed_is_said_everywhere(base: str, bot: Path, monkeypatch: py
     assert gate["failed_by"][0]["what"] == f"end-to-end case greet: 0 of {runs} runs pass; base 20 of 20"
     metrics = {one["name"]: one for one in json.loads((bot / "results/comparison.json").read_text())["metrics"]}
     assert metrics["e2e.runs"]["value"] >= runs + 6
-    assert metrics["e2e.pass_at_1"]["value"] <= 0.75
-    assert metrics["e2e.pass_at_1"]["significance"]["method"] == "permutation"
+    assert metrics["e2e.pass_rate"]["value"] <= 0.75
+    assert metrics["e2e.pass_rate"]["significance"]["method"] == "permutation"
 
 
 def test_junit_passes_what_is_flaky_and_skips_what_is_unclear(
@@ -262,28 +262,28 @@ def test_other_rules_are_a_change_of_the_rules(base: str, bot: Path) -> None:
         (["--repeats", "first: 5, most: 4"], "`first` (5) is more than `most` (4)"),
         (["--repeats", "turns: 7"], "the budget of 7 turns is too small: 2 runs of 4 end-to-end cases take 8"),
         (
-            ["--thresholds", "e2e.pass_at_1 >= 0.9"],
+            ["--thresholds", "e2e.pass_rate >= 0.9"],
             "needs 35 runs, all of which pass; 2 runs of 4 end-to-end cases are 8",
         ),
-        (["--thresholds", "e2e.pass_at_1 >= 0.99"], "Set `first` in `repeats` to 96 and `most` to 124, or"),
-        (["--thresholds", "e2e.pass_at_1 >= 0.99", "--repeats", "off"], "to 96 and `most` to 124, or"),
+        (["--thresholds", "e2e.pass_rate >= 0.99"], "Set `first` in `repeats` to 96 and `most` to 124, or"),
+        (["--thresholds", "e2e.pass_rate >= 0.99", "--repeats", "off"], "to 96 and `most` to 124, or"),
         (
-            ["--thresholds", "e2e.pass_at_1 >= 0.999999"],
+            ["--thresholds", "e2e.pass_rate >= 0.999999"],
             "needs 3,841,455 runs, all of which pass; 4 end-to-end cases have 4,000 at most\nLower the limit.",
         ),
         (
             ["--thresholds", "e2e.pass_hat_3 >= 0.9", "--repeats", "first: 2, most: 2, worth: 0.9"],
             "to 3 and `most` to 3, or",
         ),
-        (["--thresholds", "e2e.pass_at_1 >= 1"], "cannot be reached by any number of runs"),
-        (["--thresholds", "e2e.pass_at_1 == 1"], "cannot be reached by any number of runs"),
+        (["--thresholds", "e2e.pass_rate >= 1"], "cannot be reached by any number of runs"),
+        (["--thresholds", "e2e.pass_rate == 1"], "cannot be reached by any number of runs"),
         (
             ["--thresholds", "e2e.pass_hat_3 >= 0.9"],
             "thresholds: 'e2e.pass_hat_3 >= 0.9' cannot be judged: it needs `first: 3`",
         ),
         (["--max-regression", "e2e.pass_hat_3: 0.1"], "max-regression: 'e2e.pass_hat_3: 0.1' cannot be judged"),
         (
-            ["--thresholds", "e2e.pass_at_1 >= 0.9", "--repeats", "off"],
+            ["--thresholds", "e2e.pass_rate >= 0.9", "--repeats", "off"],
             "cannot be judged: each end-to-end case is run once\nSet `first` in `repeats` to 9",
         ),
         (["--max-regression", "e2e.flaky: 0", "--repeats", "off"], "'e2e.flaky: 0' cannot be judged"),
@@ -305,11 +305,11 @@ def test_what_cannot_be_is_refused_before_anything_is_asked(
 
 
 def test_what_a_refusal_proposes_is_accepted() -> None:
-    assert run("--thresholds", "e2e.pass_at_1 >= 0.99", "--repeats", "first: 96, most: 124", gate="none") in {0, 1}
+    assert run("--thresholds", "e2e.pass_rate >= 0.99", "--repeats", "first: 96, most: 124", gate="none") in {0, 1}
 
 
 def test_a_share_of_runs_is_judged_by_its_interval(bot: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
-    limit = ["--thresholds", "e2e.pass_at_1 >= 0.9"]
+    limit = ["--thresholds", "e2e.pass_rate >= 0.9"]
     monkeypatch.setattr(CoinEngine, "rates", dict.fromkeys(RATES, 0.0))
     assert run("--repeats", "first: 9", *limit) == 0
     monkeypatch.setattr(CoinEngine, "rates", dict.fromkeys(RATES, 0.5))
@@ -338,7 +338,7 @@ def test_every_limit_of_a_share_of_runs_is_judged_by_its_interval(monkeypatch: p
         "<= 0.7": "failed",
         "== 0.7": "failed",
     }
-    flags = [flag for limit in limits for flag in ("--thresholds", f"e2e.pass_at_1 {limit}")]
+    flags = [flag for limit in limits for flag in ("--thresholds", f"e2e.pass_rate {limit}")]
     run("--repeats", "first: 10", *flags, gate="none")
     assert of_thresholds() == list(limits.values())
 

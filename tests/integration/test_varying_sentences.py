@@ -231,7 +231,7 @@ def test_what_regressed_is_said_everywhere(
     assert cause["location"]["path"] == ("tests/nlu.yml" if kind == "nlu" else "suite.json")
     metrics = {one["name"]: one for one in json.loads((bot / "results/comparison.json").read_text())["metrics"]}
     assert metrics[f"{kind}.runs"]["value"] == sum(len(repeats(kind, text).runs) for text in RATES)
-    assert metrics[f"{kind}.pass_at_1"]["significance"]["method"] == "permutation"
+    assert metrics[f"{kind}.pass_rate"]["significance"]["method"] == "permutation"
     assert metrics[f"{kind}.flaky"]["significance"]["method"] == "mcnemar"
     failed = [
         case for case in ET.fromstring((bot / "results/junit.xml").read_text()).iter("testcase")  # noqa: S314 - ours
@@ -462,7 +462,7 @@ def test_by_default_what_is_too_much_for_the_budget_is_asked_once_and_rules_are_
 
 
 def test_a_threshold_that_no_result_reaches_is_refused(kind: str, capsys: Any, golden: Golden) -> None:
-    assert run(kind, "--thresholds", f"{kind}.pass_at_1 >= 0.9") == 2
+    assert run(kind, "--thresholds", f"{kind}.pass_rate >= 0.9") == 2
     golden(capsys.readouterr().err)
     assert run(kind, "--thresholds", f"{kind}.pass_hat_3 >= 0.9") == 2
     golden(capsys.readouterr().err)

@@ -48,12 +48,18 @@ def losing_tests(report: Report, losses: ManyLosses | UnsetType) -> list[Test]:
     found = []
     for test in tests_of(section_of(report, losses.kind)):
         runs = test.repeats
-        if isinstance(runs, UnsetType) or runs.outcome in {"regressed", "failed"}:
+        if isinstance(runs, UnsetType) or runs.outcome in {"regressed", "failed"} or _fails_by_itself(test):
             continue
         stratum = _stratum(runs)
         if stratum.runs and stratum.base_runs and together.loses(stratum):
             found.append((stratum.base_failed / stratum.base_runs - stratum.failed / stratum.runs, test))
     return [test for _, test in sorted(found, key=lambda one: one[0])]
+
+
+def _fails_by_itself(test: Test) -> bool:
+    """Whether a test that is worse by less than the setting ``worth`` counts as failed."""
+    passed = test.correct if isinstance(test, NluPrediction) else test.passed
+    return not isinstance(test.repeats, UnsetType) and test.repeats.outcome == "worse" and not passed
 
 
 def without_runs_before_losses(report: Report) -> Report:

@@ -10,6 +10,7 @@ from typing import Final, Literal, TypeVar, get_args
 from msgspec import Struct
 
 from turncheck.comparison.metrics import known_metric, metric_of
+from turncheck.evaluations.kind import FORMER_NAMES
 from turncheck.messages.errors import UserError
 from turncheck.messages.finding import Location
 from turncheck.report.evaluations import EVALUATIONS
@@ -42,6 +43,8 @@ class Threshold(Struct, frozen=True):
     name: str
     operator: Operator
     limit: float
+    former: str = ""
+    """What the line calls the metric, if it is called something else now."""
 
     def holds(self, value: float) -> bool:
         """Whether a value is on the right side."""
@@ -59,6 +62,8 @@ class Regression(Struct, frozen=True):
     limit: float
     significant: bool
     relative: bool = False
+    former: str = ""
+    """As for a threshold."""
 
     def largest(self, base: float) -> float:
         """Return by how much a metric may become worse that has this value on the base."""
@@ -102,10 +107,11 @@ def read_threshold(line: str, ensure_known: Callable[[str], object] = metric_of)
             if _REGRESSION.fullmatch(line[:_LONGEST].strip())
             else "Write a metric, one of >= <= > < ==, and a number: nlu.intents.f1 >= 0.85",
         )
-    ensure_known(match["name"])
+    name, former = _named_now(match["name"])
+    ensure_known(name)
     _ensure_within(match)
     sign = next(known for known in get_args(Operator) if known == match["operator"])
-    return Threshold(line.strip(), match["name"], sign, _limit(match))
+    return Threshold(line.strip(), name, sign, _limit(match), former)
 
 
 def read_regression(line: str) -> Regression:
@@ -123,7 +129,8 @@ def read_regression(line: str) -> Regression:
             else "Write a metric, a colon and the largest drop: nlu.intents.f1: 0.01 (add 'significant' to fail on a"
             " real drop only)",
         )
-    metric = metric_of(match["name"])
+    name, former = _named_now(match["name"])
+    metric = metric_of(name)
     if metric.better == "neither" and metric.noise != "as it says":
         raise UserError(f"max-regression: '{match['name'][:200]}' cannot become worse, it is only a number")
     limit = _limit(match) if match["limit"] else 0.0
@@ -134,11 +141,17 @@ def read_regression(line: str) -> Regression:
     is_amount = metric.kind == "amount"
     return Regression(
         line.strip(),
-        match["name"],
+        name,
         limit,
         is_amount or bool(match["significant"]),
         relative=is_amount and bool(match["percent"]),
+        former=former,
     )
+
+
+def _named_now(name: str) -> tuple[str, str]:
+    """Return what a metric is called, and what it was called, if a line still says that."""
+    return (FORMER_NAMES[name], name) if name in FORMER_NAMES else (name, "")
 
 
 def _ensure_within(match: re.Match[str]) -> None:
@@ -164,7 +177,7 @@ def _ensure_within(match: re.Match[str]) -> None:
 def _is_count(name: str) -> bool:
     """Whether a figure is anything else than a share; a plugin's may be."""
     try:
-        metric = metric_of(name)
+        metric = metric_of(_named_now(name)[0])
     except UserError:
         return True
     return metric.kind != "score" or metric.section not in EVALUATIONS or metric.noise == "as it says"

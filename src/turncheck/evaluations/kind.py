@@ -113,12 +113,14 @@ def names_of(section: str, fields: Iterable[str], holder: object) -> Iterator[tu
 
 REPEATED: Final[tuple[Evaluation, ...]] = ("nlu", "e2e", "batch")
 """The evaluations whose tests are repeated, in their running order."""
-OF_ONE: Final = "pass_at_1"
+OF_ONE: Final = "pass_rate"
 OF_THREE: Final = "pass_hat_3"
 FIGURES_OF_RUNS: Final = frozenset({OF_ONE, OF_THREE, "flaky", "unclear", "runs"})
 """Without the evaluation before them: they have a value only where tests are repeated."""
 JUDGED_BY_BOUND: Final[Mapping[str, Evaluation]] = {f"{name}.{OF_ONE}": name for name in REPEATED}
 """Shares of runs: a threshold is judged by the 95 % interval of the share."""
+FORMER_NAMES: Final[Mapping[str, str]] = {f"{name}.pass_at_1": f"{name}.{OF_ONE}" for name in REPEATED}
+"""What metrics are called that settings may still name as they were."""
 OF_RUNS: Final = 3
 """How many runs all have to pass."""
 

@@ -197,7 +197,7 @@ def changes(lists: Lists, report: Report, compared: Comparison) -> Iterable[Neut
     failing = [test for test in newly_failing_tests(compared) if test not in explained]
     yield lists.failing("failing", f"{'Other newly' if because else 'Newly'} failing tests", failing)
     losing = losing_tests(report, compared.many_losses)
-    title = f"Runs of these fail more often than on the base ({len(losing)})"
+    title = f"Together, these fail more often than on the base ({len(losing)})"
     yield lists.listed("losing", title, losing, entries.losing)
     yield from taken_away(lists, compared)
     in_stories, in_cases, new = compared.misunderstood, compared.misunderstood_in_cases, entries.newly_misunderstood

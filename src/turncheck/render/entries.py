@@ -90,7 +90,7 @@ def under_noise(sentence: SentenceUnderNoise) -> Entry:
 
 def losing(test: losses.Test) -> Entry:
     """A test of which more runs fail than on the base, though by itself that may be chance."""
-    runs = "" if isinstance(test.repeats, UnsetType) else f": {runs_in_words(test.repeats)}"
+    runs = "" if isinstance(test.repeats, UnsetType) else f": {runs_in_words(test.repeats, in_short=True)}"
     if isinstance(test, CaseResult):
         key = key_of_test("end-to-end case", test.name)
         return Entry(line(Code(test.name), runs), at(test.location), case=key, trace=test.trace_id)

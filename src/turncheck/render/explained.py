@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from msgspec import Struct, structs
+from msgspec import Struct, UnsetType, structs
 
 from turncheck.comparison.cases import batch_cases, end_to_end_cases, intent_cases, story_cases
 from turncheck.comparison.matching import unpaired_case
 from turncheck.messages.plain_text import one_line
 from turncheck.render.links import PathResolver
 from turncheck.render.wording.causes import cause_in_words, is_proved
+from turncheck.render.wording.repeats import runs_in_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from turncheck.comparison.cases import Case
     from turncheck.comparison.changes import CaseChange, ChangedCases
     from turncheck.messages.finding import Finding, Location
     from turncheck.render.assistants import Run
@@ -60,6 +62,8 @@ class Explained(Struct, frozen=True, omit_defaults=True):
     """What was expected."""
     got: str = ""
     """What came."""
+    runs: str = ""
+    """How many of its runs pass, here and on the base, if it was run several times."""
     on_base: str = ""
     """How it ended on the base."""
     why: str = ""
@@ -181,8 +185,10 @@ def _test(run: Run, name: str) -> Explained | None:
     (kind, outcome, case), *rest = wanted
     changed = _changed(run, kind, case)
     shown = changed or case
-    on_base = ""
-    if run.comparison.judged:
+    on_base = runs = ""
+    if not isinstance(shown.repeats, UnsetType):
+        runs = runs_in_words(shown.repeats, is_new=changed is not None and changed.base_location is None)
+    if run.comparison.judged and (changed is not None or not runs):
         ended = {True: "passed", False: "failed", None: "not there"}
         on_base = ended[shown.base_passed] if changed is not None or case.location is None else "the same"
     return Explained(
@@ -192,6 +198,7 @@ def _test(run: Run, name: str) -> Explained | None:
         place=_place(run, case.location or case.base_location),
         expected=_line(shown.expected),
         got=_line(shown.actual),
+        runs=_line(runs),
         on_base=on_base if not shown.base_actual else _line(f"{on_base}: {shown.base_actual}"),
         why=_line(f"{shown.remark} ({shown.scores})" if shown.scores else shown.remark),
         said=_line(shown.said),
@@ -212,12 +219,14 @@ def _tests(run: Run) -> Iterator[tuple[str, str, CaseChange]]:
         "batch case": batch_cases(report),
         "sentence": intent_cases(report),
     }
-    found = [
-        (kind, "passed" if case.passed else "misunderstood" if case.misunderstood else "failed", unpaired_case(case))
-        for kind, cases in kinds.items()
-        for case in cases
-    ]
+    found = [(kind, _outcome(case), unpaired_case(case)) for kind, cases in kinds.items() for case in cases]
     yield from sorted(found, key=lambda test: test[1] == "passed")
+
+
+def _outcome(case: Case) -> str:
+    if case.passed:
+        return "passed"
+    return "misunderstood" if case.misunderstood else "unclear" if case.unclear else "failed"
 
 
 def _compared(run: Run) -> Mapping[str, ChangedCases]:
@@ -308,6 +317,7 @@ def in_lines(explained: Explained) -> Iterable[str]:
     titles = {
         "expected": explained.expected,
         "got": explained.got,
+        "runs": explained.runs,
         "on the base": explained.on_base,
         "the user said": explained.said,
         "why": explained.why,

@@ -397,7 +397,8 @@ class SuiteWriter:
         match result.outcome:
             case "failed":
                 lines = [*result.difference, *heard(self._rooted, result), *page, *why]
-                written.add_failure_info(attribute(words), self._text(lines, location), "assertion")
+                message = attribute(_after_runs(result, words))
+                written.add_failure_info(message, self._text(lines, location), "assertion")
             case "misunderstood":
                 self._misunderstood_case(written, result, location, [*page, *why])
             case "error":
@@ -432,7 +433,8 @@ class SuiteWriter:
             elif result.result == "not-evaluated":
                 written.add_error_info(attribute(batch_actual(result)), self._text(page, result.location), "error")
             elif not result.passed:
-                message = attribute(plain(expected_got(batch_expected(result), batch_actual(result))))
+                words = plain(expected_got(batch_expected(result), batch_actual(result)))
+                message = attribute(_after_runs(result, words))
                 lines = [*batch_lines(result), *page, *self._causes.of_test("batch", result.text, [result.location])]
                 written.add_failure_info(message, self._text(lines, result.location), "batch")
             of_suite[id(suite)].append(written)
@@ -488,6 +490,11 @@ class SuiteWriter:
 
 _CASES: Final = frozenset({"errors", "tests"})
 """What gates are about that are cases of their own."""
+
+
+def _after_runs(result: CaseResult | BatchCase, words: str) -> str:
+    """What went wrong, behind how often, if the test was run several times."""
+    return words if isinstance(result.repeats, UnsetType) else f"{runs_in_words(result.repeats)}: {words}"
 
 
 def _runs(result: CaseResult | BatchCase | NluPrediction, flavour: JunitFlavour) -> dict[str, str]:

@@ -15,7 +15,7 @@ from turncheck.comparison.tally import faults_of
 from turncheck.comparison.training_changes import dropped_intents, f1_of_intent, intent_of
 from turncheck.evaluations.kind import JUDGED_BY_BOUND, OF_ONE, are_in_turn, repeats_of, runs_of_all
 from turncheck.evaluations.turns import TURN_FIGURES
-from turncheck.render.wording.figures import change, figure, no_verdict
+from turncheck.render.wording.figures import change, figure, no_verdict, points
 from turncheck.render.wording.newly_judged import mostly_wrong, right_in_short
 
 if TYPE_CHECKING:
@@ -156,7 +156,8 @@ def _of_runs(label: str, report: Report, name: str, delta: metrics.MetricDelta |
     some = ", as often as all were run" if any(not one.runs.isupper() for one in repeated if one.runs) else ""
     which = ", in turn with the base" if are_in_turn(repeated) else some
     before, after = _passed_of(base, judged.base_runs), _passed_of(now, judged.runs)
-    return MainMetric(f"{label}{which}", "", before, after, "", _mark_of_runs(delta), name)
+    moved = points(base / judged.base_runs, now / judged.runs) if judged.base_runs and judged.runs else ""
+    return MainMetric(f"{label}{which}", "", before, after, moved, _mark_of_runs(delta), name)
 
 
 def _passed_of(passed: int, runs: int) -> str:
@@ -397,7 +398,7 @@ def first_figures(report: Report, comparison: Comparison) -> list[str]:
 
 def _sides(row: MainMetric) -> str:
     if row.change:
-        return f"{row.now} ({row.change})"
+        return f"{row.now}, {row.change}" if row.now.endswith(")") else f"{row.now} ({row.change})"
     return f"{row.base} → {row.now}" if _is_other(row) else row.now
 
 

@@ -21,8 +21,8 @@ RUNS_FOR_AN_ERROR: Final = 2
 OTHER_BOT: Final = "this change alters `bot:`, and the base's own is not at hand (no checkout with its commit)"
 SAME_BOT: Final = "it would be asked at the same address"
 """Why the base was not asked in turn, although somebody said where it runs."""
-UNTOLD: Final = "never on the base, in too few runs to tell"
-"""Of a flaky test: what no run of the base did."""
+UNTOLD: Final = "too few runs to tell whether that is worse"
+"""Of a flaky test that never failed on the base."""
 Runs = Annotated[str, msgspec.Meta(pattern=r"^[PFpf]*(?!\n)$", max_length=1000)]
 """Runs in their order: ``P`` passed, ``F`` failed; small letters: run because others of the test had failed."""
 Pairs = Annotated[str, msgspec.Meta(pattern=r"^([PF][PF])*(?!\n)$", max_length=2000)]

@@ -93,12 +93,13 @@ def with_given(base: Report, head: Report, given: Mapping[str, Any], of_file: Se
     """The base's report with the settings from flags or inputs, which no file of this change can have altered.
 
     A workflow may set other gates on a push than on a pull request, or have cases run more often: of that, the base's
-    own file (``of_file``: its settings, if they can be read) is what a change may have altered.
+    own file (``of_file``: its settings, if they are at hand) is what a change may have altered.
     """
     fields = head.settings.__struct_fields__
     overridden = {name: getattr(head.settings, name) for name in given if name in fields}
-    if "repeats" not in given and base.settings.repeats_given and of_file is not None:
-        overridden |= {"repeats": of_file.repeats, "repeats_given": msgspec.UNSET}
+    if "repeats" not in given and base.settings.repeats_given:
+        own = msgspec.UNSET if of_file is None else of_file.repeats
+        overridden |= {"repeats": own, "repeats_given": msgspec.UNSET}
     return msgspec.structs.replace(base, settings=msgspec.structs.replace(base.settings, **overridden))
 
 

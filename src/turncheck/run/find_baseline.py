@@ -102,7 +102,8 @@ class BaselineSearch(Struct):
         says the same: a change must not choose what it is compared with.
 
         Raises:
-            UserError: a file that both name is missing, or is not a report.
+            UserError: a file that both name is missing, or is not a report; on somebody's own machine, nothing answers
+                where the base is said to run.
         """
         with ExitStack() as stack:
             found = self._find(report, stack)
@@ -160,8 +161,12 @@ class BaselineSearch(Struct):
         shown = self._in_the_file(asked, self.inputs.settings.project)
         by_somebody = "baseline" in self.given or not self.host.name or self._is_on_its_own_branch(base)
         wanted = asked if asked in SEARCHED or by_somebody else self._wanted_on_the_base(there)
+        of_file = None if there is None or there.is_broken else self._settings_there(there)
         if wanted == asked and asked not in SEARCHED:
-            return self._named_baseline(asked, base, there)
+            named = self._named_baseline(asked, base, there)
+            if not isinstance(named, Present):
+                return named
+            return replace(named, report=with_given(named.report, report, self.given, of_file))
         found = self._search(report, base, there, wanted)
         if isinstance(found, Unreadable):
             return found
@@ -184,7 +189,6 @@ class BaselineSearch(Struct):
             changes.append(SettingChange(name="project", base=there.project.path or ".", value=self._named or "."))
         if there is not None and found.commit == base.commit:  # its files may be in no checkout
             found = with_size_of_change(found, self.inputs.settings, there.tree.tree)
-        of_file = None if there is None or there.is_broken else self._settings_there(there)
         return replace(
             found,
             report=with_given(found.report, report, self.given, of_file),
@@ -361,8 +365,10 @@ class BaselineSearch(Struct):
         if self._needs_a_run and self.host.name and not self._out_of_reach:
             if reports is not None and not reports.in_words() and self._looks_where_base_does(there):
                 return Missing(f"no base yet: no run of '{base.branch}' has left a report ({reason})")
-            unusable = f"its report cannot be used ({reports.in_words()}): " if reports and reports.in_words() else ""
-            return Unreachable(reason, remedy=f"{unusable}run turncheck on '{base.branch}', which leaves its report")
+            unusable = (
+                f" (what was left cannot be used: {reports.in_words()})" if reports and reports.in_words() else ""
+            )
+            return Unreachable(reason, remedy=f"run turncheck on '{base.branch}', which leaves its report{unusable}")
         if self._out_of_reach:
             return Unreachable(reason, remedy=self._remedy)
         if reports is not None and reports.unreadable:
@@ -376,11 +382,12 @@ class BaselineSearch(Struct):
             return Missing(_NOT_THERE_YET.format(commit[:8]))
         if measured is None:
             return None
-        if measured.stopped is not None and asked_at_base(self._settings_there(there)) is not None:
-            why = first_line(measured.stopped)
-            return Unreachable(
-                f"its run ended before its end: {why}", remedy=f"{why}; start it, or name another address"
-            )
+        own = self._settings_there(there)
+        if measured.stopped is not None and asked_at_base(own) is not None:
+            why, flag = first_line(measured.stopped), flag_of_base(own.engine)
+            if not self.host.name:
+                raise UserError(f"{flag}: {why}", hint="Start it, name another address, or omit the flag.")
+            return Unreachable(f"its run ended before its end: {why}", remedy=f"start what {flag} names: {why}")
         return Present(measured, there.files.way, commit, passed_over=skipped)
 
     def _looks_where_base_does(self, there: BaseAssistant | None) -> bool:

@@ -27,6 +27,7 @@ from turncheck.render.links import Links
 from turncheck.render.page.page import NAME as HTML_NAME
 from turncheck.report.model import Report, Source
 from turncheck.run.base_projects import path_in_repository
+from turncheck.run.base_settings import with_given
 from turncheck.run.bot_of_base import ensure_token_is_sent_as_on_base
 from turncheck.run.find_baseline import SEARCHED, BaselineSearch, is_tracked
 from turncheck.run.folders import cache_of, ensure_apart_from_project
@@ -216,12 +217,17 @@ def baseline_finder(prepared: Prepared) -> Callable[[Report], Baseline]:
         named = read_baseline(settings.baseline, Network.of(prepared.inputs.environment))
         if isinstance(named, Missing):
             named = replace(named, agreed=not host.run.of_a_change, own_branch=search.is_of_own_branch())
-        elif isinstance(named, Present):
-            named = replace(named, agreed=search.is_of_own_branch())
+            return lambda _: named
+        if isinstance(named, Present):
+            return partial(_as_named, replace(named, agreed=search.is_of_own_branch()), given)
         return lambda _: named
     if base := given.get("base"):
         search.ensure_base_is_known(base)
     return search.find
+
+
+def _as_named(named: Present, given: Mapping[str, Any], report: Report) -> Baseline:
+    return replace(named, report=with_given(named.report, report, given))
 
 
 def _search(prepared: Prepared) -> BaselineSearch:

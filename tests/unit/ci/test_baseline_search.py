@@ -18,6 +18,7 @@ from turncheck.ci.git import find_checkout
 from turncheck.ci.github.context import GitHubContext, PullRequest
 from turncheck.ci.github.host import GitHub
 from turncheck.ci.host import Host
+from turncheck.comparison.changed_settings import rules_changed
 from turncheck.comparison.compare import compare
 from turncheck.comparison.model import Baseline, Comparison, Missing, Present, Unreachable
 from turncheck.gates.judged import JudgedGate
@@ -27,10 +28,12 @@ from turncheck.process.screen import Console
 from turncheck.render.links import Links
 from turncheck.render.wording.failing_clauses import short_reason
 from turncheck.render.wording.reasons.reason import reason_of
+from turncheck.report.codec import encode
 from turncheck.report.model import GateSettings, ProjectInfo, Report, Source
 from turncheck.run.base_settings import with_given
 from turncheck.run.find_baseline import BaselineSearch
 from turncheck.run.inputs import Inputs
+from turncheck.run.prepare import baseline_finder, prepare
 from turncheck.run.run import run_and_conclude
 from turncheck.settings.options import Settings
 
@@ -437,6 +440,22 @@ def test_how_often_a_flag_had_the_base_run_is_not_what_its_file_says(by_flag: bo
     found = with_given(report(settings=settings), report(), {}, of_file).settings
 
     assert (found.repeats, bool(found.repeats_given)) == (expected, False)
+
+
+@pytest.mark.parametrize(("own", "altered"), [("auto", []), ("first: 1, most: 3", ["repeats"])])
+def test_of_a_named_report_no_flag_of_its_run_is_a_rule_that_a_change_alters(
+    repository: Path, tmp_path: Path, own: str, altered: list[str]
+) -> None:
+    """What the base's file says of ``repeats`` is not known then; what the change's says stays listed."""
+    of_base = GateSettings(fail_on=("auto",), repeats="first: 5, most: 30", repeats_given=True)
+    (tmp_path / "report.json").write_bytes(encode(report(settings=of_base)))
+    given = {"project": "bot", "baseline": str(tmp_path / "report.json"), "fail_on": ("new-errors",)}
+
+    head = report(settings=GateSettings(fail_on=("new-errors",), repeats=own))
+    found = baseline_finder(prepare(given, {}))(head)
+
+    assert isinstance(found, Present)
+    assert [change.name for change in rules_changed(found.report.settings, head.settings)] == altered
 
 
 # --- a bot that only a run of the base can measure --------------------------------------------------------------------

@@ -23,7 +23,17 @@ from turncheck.render.wording import figures
 from turncheck.render.wording.gates import judge
 from turncheck.render.wording.verdict import GateResult, Verdict
 from turncheck.report.evaluations import EVALUATIONS
-from turncheck.report.model import GateSettings, Nlu, Repeats, Report, Skipped, Source, Understood, UnjudgedIntent
+from turncheck.report.model import (
+    GateSettings,
+    HowRepeated,
+    Nlu,
+    Repeats,
+    Report,
+    Skipped,
+    Source,
+    Understood,
+    UnjudgedIntent,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -259,6 +269,19 @@ def test_an_unknown_metric_is_an_error_that_lists_those_near_to_it(rule: str, kn
         verdict_of(made, thresholds=[rule])
 
     assert known in str(caught.value)
+
+
+def test_a_metric_that_was_renamed_is_still_known_and_whoever_names_it_is_told() -> None:
+    cases = [structs.replace(case("a", "x"), repeats=Repeats(runs="P" * 10, outcome="passed"))]
+    made = report(cases=cases)
+    assert made.e2e is not None
+    how = HowRepeated(first=10, most=30, false_alarms=0.01)
+    made = structs.replace(made, e2e=structs.replace(made.e2e, repeats=how))
+    found = gate(verdict_of(made, thresholds=["e2e.pass_at_1 >= 60%"]), "threshold: e2e.pass_at_1 >= 60%")
+    assert (found.metric, found.outcome) == ("e2e.pass_rate", "passed")
+    assert "`e2e.pass_at_1`" in found.reason
+    (drop,) = read_rules(GateSettings(max_regression=("batch.pass_at_1: 0.1",))).regressions
+    assert (drop.name, drop.former) == ("batch.pass_rate", "batch.pass_at_1")
 
 
 @pytest.mark.parametrize(

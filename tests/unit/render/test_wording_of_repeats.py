@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING
+from xml.etree import ElementTree as ET
 
 import pytest
 from golden_texts import Golden
@@ -13,7 +14,10 @@ from report_builder import BASE_COMMIT, case, report, with_changes
 from turncheck.comparison.compare import compare
 from turncheck.comparison.model import Missing, Present
 from turncheck.evaluations.varying.attempts import in_words
+from turncheck.render.assistants import Run
 from turncheck.render.console import render_console
+from turncheck.render.explained import explain
+from turncheck.render.junit import render_junit
 from turncheck.render.links import Links
 from turncheck.render.markdown import render_comment
 from turncheck.render.wording.gates import judge
@@ -168,7 +172,7 @@ def test_a_share_of_runs_is_compared_in_turn_with_the_base_where_it_was_asked_so
         if made.e2e is not None
     )
     compared = compare(now, Present(with_changes(before, source=replace(before.source, commit=BASE_COMMIT)), "git"))
-    metric = compared.metric("e2e.pass_at_1")
+    metric = compared.metric("e2e.pass_rate")
     assert metric
     assert (metric.base, metric.value) == (1.0, of_all)
     shared = metric.shared or metric
@@ -189,7 +193,7 @@ def test_a_share_of_runs_is_not_compared_in_turn_if_only_what_had_failed_was() -
         if made.e2e is not None
     )
     compared = compare(now, Present(with_changes(before, source=replace(before.source, commit=BASE_COMMIT)), "git"))
-    metric = compared.metric("e2e.pass_at_1")
+    metric = compared.metric("e2e.pass_rate")
     assert metric
     assert metric.judgement == "noise"
     assert [round(side or 0.0, 2) for side in metric.sides] == [0.8, 0.8]
@@ -228,7 +232,33 @@ def test_where_the_whole_bot_became_worse_the_title_says_so_first(cases: list[Re
     """A dead case is one: the runs of all others say nothing of it. What stands behind the losses is listed."""
     verdict, comment = beside({f"case {number}": one for number, one in enumerate(cases)})
     golden(f"{verdict.in_words}: {verdict.summary}")
-    golden(*(one for one in comment.splitlines() if "End-to-end cases passed" in one or "Runs of these" in one))
+    golden(*(one for one in comment.splitlines() if "End-to-end cases passed" in one or "Together" in one))
+
+
+def test_what_fails_by_itself_is_not_listed_again() -> None:
+    """A case that is worse by less than `worth` newly fails; the others together fail more often."""
+    worse = in_turn("FPFPFPPPFPPP", "worse")
+    verdict, comment = beside({"worse": worse, **{f"case {number}": LESS for number in range(5)}})
+    assert comment.count("`worse`: ") == 1
+    assert comment.count("`case 1`: ") == 1
+    assert verdict.outcome == "failed"
+
+
+def test_one_test_is_explained_with_its_runs() -> None:
+    """Neither what is unclear nor what is flaky is the same as on the base."""
+    cases = {"dead": DEAD, "open": in_turn("FPFPPP", "unclear"), "flaky": LESS}
+    made = ran(**cases), ran(**dict.fromkeys(cases, OLD["greet"]))
+    here, there = (replace(one, e2e=replace(one.e2e, repeats=HOW)) for one in made if one.e2e)
+    compared = compare(here, Present(with_changes(there, source=replace(there.source, commit=BASE_COMMIT)), "git"))
+    run = Run(here, compared, judge(here, compared, GateSettings()), Links())
+    found = {name: explain(run, name) for name in cases}
+    assert [one.outcome for one in found.values() if one] == ["failed", "unclear", "passed"]
+    assert all(one is not None and one.runs for one in found.values())
+    assert [one.on_base for name, one in found.items() if one and name != "dead"] == ["", ""]
+    junit = render_junit(here, compared, run.verdict, Links()).encoded
+    root = ET.fromstring(junit)  # noqa: S314  # our own output
+    (failure,) = root.findall(".//testcase[@name='dead']/failure")
+    assert failure.get("message", "").startswith(found["dead"].runs)  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize("runs", ["PP", "PPPP", "PPPPP"])

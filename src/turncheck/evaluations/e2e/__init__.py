@@ -74,7 +74,7 @@ E2E: Final = EvaluationKind(
     ),
     figures=_figures,
     why_no_figure=_why_no_figure,
-    examples=("e2e.passed", "e2e.failed", "e2e.pass_at_1", "e2e.commands.f1", *TURN_FIGURES),
+    examples=("e2e.passed", "e2e.failed", "e2e.pass_rate", "e2e.commands.f1", *TURN_FIGURES),
     not_run="no end-to-end cases were run",
     tests=("end-to-end case", "end-to-end cases"),
     lost="the end-to-end cases are no longer run",

@@ -529,8 +529,8 @@ class Rounds(Generic[Answer]):
 
 
 def _gone(why: str, hint: str | None = None) -> EngineError:
-    """Return the error of a base that had answered: what it says now is no excuse for this side."""
-    return EngineError(f"the base does not answer any more: {why}", hint=hint)
+    """Return the error of a base that does not answer, or not any more: that is no excuse for this side."""
+    return EngineError(f"the base does not answer: {why}", hint=hint)
 
 
 def _too_few(what: str) -> str:

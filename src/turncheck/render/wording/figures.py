@@ -115,6 +115,18 @@ def change(base: float, value: float, kind: Unit) -> str:
     return _NONE if abs(value - base) < _EXACT else _HARDLY_ANY
 
 
+def points(base: float, value: float) -> str:
+    """Show the difference between two shares as they are shown; nothing if there is none.
+
+    >>> points(1.0, 0.8125), points(0.9, 0.91), points(0.9, 0.9004), points(0.5, 0.5)
+    ('−19 points', '+1 point', '≈ ±0', '')
+    """
+    before, now = (int(figure(share, "share").removesuffix(" %")) for share in (base, value))
+    if before == now:
+        return "" if abs(value - base) < _EXACT else _HARDLY_ANY
+    return f"{difference(now - before, 'count')} {'point' if abs(now - before) == 1 else 'points'}"
+
+
 def _relative(base: float, value: float) -> str:
     """Show a difference in percent: ``+20 %``; nothing if the base is next to nothing."""
     if abs(value - base) > _TIMES * abs(base):

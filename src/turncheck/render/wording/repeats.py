@@ -25,10 +25,11 @@ if TYPE_CHECKING:
     from turncheck.report.model import CaseResult, Repeats, Report
 
 
-def runs_in_words(repeats: Repeats, *, is_new: bool = False) -> str:
+def runs_in_words(repeats: Repeats, *, is_new: bool = False, in_short: bool = False) -> str:
     """``0 of 6 runs pass; base 19 of 20``; of one that has no answer also how many runs ended in an error.
 
-    The base does not have a test that ``is_new``: only its bot was asked, in turn with this side.
+    The base does not have a test that ``is_new``: only its bot was asked, in turn with this side. ``in_short``: without
+    what they say.
     """
     where = "on the base's bot" if is_new else "base"
     base = f"; {where} {repeats.base_passed:,} of {len(repeats.base):,}" if repeats.base else ""
@@ -40,6 +41,7 @@ def runs_in_words(repeats: Repeats, *, is_new: bool = False) -> str:
             return f"{errors}{base}"
         errors = f"{errors}, of the others "
     more = f"; {more_in_words(repeats)}" if repeats.outcome == "worse" else f"; {UNTOLD}" if repeats.is_untold else ""
+    more = "" if in_short else more
     return f"{errors}{repeats.passed:,} of {count(number, 'run')} {'passes' if number == 1 else 'pass'}{base}{more}"
 
 
@@ -136,8 +138,8 @@ def _some(repeated: Sequence[Repeats], what: str) -> str:
 def worst_runs_in_words(repeated: Sequence[Repeats], *, are_new: bool = False) -> str:
     """``0 of 6 runs pass`` if that is true of each, else ``worst: 0 of 6 runs pass``."""
     worst = min(repeated, key=lambda repeats: (repeats.passed / max(1, len(repeats.runs)), -len(repeats.runs)))
-    words = {runs_in_words(one, is_new=are_new) for one in repeated}
-    return f"{'worst: ' if len(words) > 1 else ''}{runs_in_words(worst, is_new=are_new)}"
+    words = {runs_in_words(one, is_new=are_new, in_short=True) for one in repeated}
+    return f"{'worst: ' if len(words) > 1 else ''}{runs_in_words(worst, is_new=are_new, in_short=True)}"
 
 
 def short_base_in_words(report: Report, compared: Comparison | None) -> str:
@@ -208,10 +210,10 @@ def worth_of_passing(passed: int, cases: int, times: int, answers: int, flag: st
 
 
 def losses_in_words(losses: ManyLosses) -> str:
-    """``31 of 200 runs fail over all cases, on the base 12 of 400: more than by chance (p = 0.0004)``."""
+    """``all cases together fail more often than on the base: in 31 of 200 runs, there in 12 of 400, …``."""
     p_value = "< 0.0001" if losses.p_value < 0.0001 else f"= {losses.p_value:.2g}"
     tests = {"nlu": "sentences", "batch": "utterances"}.get(losses.kind, "cases")
     return (
-        f"{losses.failed:,} of {count(losses.runs, 'run')} fail over all {tests},"
-        f" on the base {losses.base_failed:,} of {losses.base_runs:,}: more than by chance (p {p_value})"
+        f"all {tests} together fail more often than on the base: in {losses.failed:,} of {count(losses.runs, 'run')},"
+        f" there in {losses.base_failed:,} of {losses.base_runs:,}, more than chance explains (p {p_value})"
     )

@@ -12,12 +12,18 @@ from turncheck.report.repeats import OTHER_BOT, SAME_BOT, not_in_turn
 from turncheck.settings.engines import flag_of_base
 
 if TYPE_CHECKING:
-    from turncheck.gates.judged import GateOutcome, JudgedGate
+    from turncheck.gates.judged import Fact, GateOutcome, JudgedGate
     from turncheck.render.wording.reasons.context import Reasons
 
 
 def _of_figure(gate: JudgedGate, _: Context) -> str:
     (fact,) = gate.facts
+    rule = fact.rule if isinstance(fact, Value | Drop) else None
+    renamed = f" (`{rule.former}` is called `{rule.name}` now)" if rule is not None and rule.former else ""
+    return f"{_of_fact(gate, fact)}{renamed}"
+
+
+def _of_fact(gate: JudgedGate, fact: Fact) -> str:
     if isinstance(fact, Value):
         return _value(fact)
     if isinstance(fact, Drop):
