@@ -468,6 +468,25 @@ def test_a_deleted_file_is_named_as_the_cause_of_what_it_breaks(
     golden(next(line for line in judged.comment.splitlines() if line.startswith(f"- ⚠️ `{deleted['path']}`")))
 
 
+OF_REPAIR, OF_RENT = ("intent: repair", "action: utter_repair"), ("intent: rent", "action: utter_rent")
+TWINS = {
+    "in another file, too": rule("twin", *OF_RENT),
+    "twice in the file": rule("other", *OF_RENT) + rule("other", *OF_REPAIR),
+}
+
+
+@pytest.mark.parametrize("where", TWINS)
+def test_a_deleted_file_counts_what_has_a_name_that_others_have(repository: Repository, where: str) -> None:
+    more = {"data/more.yml": f'version: "3.1"\nrules:\n{TWINS[where]}'}
+    kept = edited(WORKSHOP, (R, "", rule("twin", *OF_REPAIR)))
+
+    judged = repository.judged({**kept, **more}, {**kept, "data/more.yml": ""})
+
+    (deleted,) = judged.comparison["deleted_files"]
+    removed = [part for part in judged.comparison["removed_items"] if part["location"]["path"] == "data/more.yml"]
+    assert deleted["blocks"] == len(removed) == TWINS[where].count("- rule:")
+
+
 COPY = {"data/copy.yml": WORKSHOP[N]}
 KEPT: dict[str, tuple[dict[str, str | bytes], dict[str, str | bytes]]] = {
     "a file that was moved": ({}, {N: "", "data/sentences.yml": WORKSHOP[N]}),

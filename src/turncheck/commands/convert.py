@@ -129,7 +129,7 @@ def _ensure_apart(conversion: Conversion, paths: Sequence[Path], converted: Conv
 
     A file that is replaced by its conversion is in no one's way.
     """
-    from turncheck.project.files import DEFAULT_DATA
+    from turncheck.project.candidates import DEFAULT_DATA
     from turncheck.run.folders import ensure_file_apart
 
     originals = {os.path.realpath(path) for path in paths}

@@ -381,7 +381,7 @@ def read_judged(options: NluTestOptions, project: Project) -> NluData:
 
 def looked_in(options: NluTestOptions, project: Project) -> Path:
     """Return where the data that are judged were looked for."""
-    from turncheck.project.files import DEFAULT_DATA
+    from turncheck.project.candidates import DEFAULT_DATA
     from turncheck.project.testfiles import TESTS_FOLDER
 
     named = options.project / (DEFAULT_DATA if project.native is None else TESTS_FOLDER)

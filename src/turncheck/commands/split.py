@@ -95,7 +95,7 @@ def run_data_split_nlu(
     import random
 
     from turncheck.evaluations.nlu.splits import split_as_rasa
-    from turncheck.project.files import DEFAULT_DATA
+    from turncheck.project.candidates import DEFAULT_DATA
     from turncheck.project.reader import read_nlu, read_nlu_responses, read_project
     from turncheck.publishing.files import write_all
     from turncheck.run.folders import ensure_apart

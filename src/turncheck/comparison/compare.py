@@ -99,7 +99,7 @@ def compare(report: Report, baseline: model.Baseline) -> model.Comparison:
                 compared,
                 settings_changed=(*baseline.settings_changed, *compared.settings_changed),
                 gone_assistants=baseline.gone,
-                deleted_files=_deleted_files(base, head, baseline, compared.new_findings),
+                deleted_files=_deleted_files(base, head, baseline, compared),
                 changed_lines=UNSET if baseline.changed_lines is None else baseline.changed_lines,
                 validation=validation or UNSET,
                 messages=messages or UNSET,
@@ -108,14 +108,14 @@ def compare(report: Report, baseline: model.Baseline) -> model.Comparison:
 
 
 def _deleted_files(
-    base: Report, head: Report, baseline: model.Present, new_findings: Iterable[FindingChange]
+    base: Report, head: Report, baseline: model.Present, compared: model.Comparison
 ) -> tuple[DeletedFile, ...]:
     if not baseline.deleted:
         return ()
     from turncheck.comparison.deleted_files import deleted_files  # few changes delete a file
 
-    errors = [finding for finding in new_findings if finding.severity == "error"]
-    return deleted_files(base, head, baseline.deleted, errors)
+    errors = [finding for finding in compared.new_findings if finding.severity == "error"]
+    return deleted_files(base, head, baseline.deleted, errors, compared.removed_items)
 
 
 def shown_beside_base(report: Report, comparison: model.Comparison | None) -> Report:

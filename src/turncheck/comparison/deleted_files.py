@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from turncheck.comparison.changes import DeletedFile
+from turncheck.comparison.explanations import LEADING
 from turncheck.comparison.renames import KINDS, broken_references
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 
-    from turncheck.comparison.changes import FindingChange
+    from turncheck.comparison.changes import ChangedPart, FindingChange
     from turncheck.report.model import Report, TrainingSentence
-
-_BLOCKS: Final = ("stories", "rules")
 
 
 def deleted_files(
-    base: Report, head: Report, paths: Iterable[str], errors: Collection[FindingChange]
+    base: Report,
+    head: Report,
+    paths: Iterable[str],
+    errors: Collection[FindingChange],
+    removed: Iterable[ChangedPart],
 ) -> tuple[DeletedFile, ...]:
     """Return the deleted files with what they had and is nowhere else now.
 
@@ -27,9 +30,11 @@ def deleted_files(
         head: the report of the change.
         paths: the files that git knows to be deleted, and not moved.
         errors: the errors that the base does not have.
+        removed: the parts that only the base has.
     """
     sentences = Counter(sentence.location.path for sentence in _sentences_gone(base, head))
-    names, blocks = _names_gone(base, head), Counter(_blocks_gone(base, head))
+    names = _names_gone(base, head)
+    blocks = Counter(part.location.path for part in removed if part.kind in LEADING)
     blamed = {name for error in errors for name in broken_references(error)}
     # What an error explains that names nothing of the file, another fault keeps from running.
     not_run = {one.evaluation for one in head.skipped} - {one.evaluation for one in base.skipped}
@@ -64,12 +69,3 @@ def _names_gone(base: Report, head: Report) -> dict[str, set[str]]:
         if (intent := sentence.intent.partition("/")[0]) not in understood:
             of_intents.setdefault(intent, set()).add(sentence.location.path)
     return places | of_intents
-
-
-def _blocks_gone(base: Report, head: Report) -> Iterator[str]:
-    """The file of each story and rule that is gone."""
-    for kind in _BLOCKS:
-        there = {item.name for item in head.coverage[kind].items} if kind in head.coverage else set()
-        for item in base.coverage[kind].items if kind in base.coverage else ():
-            if item.name not in there:
-                yield item.location.path

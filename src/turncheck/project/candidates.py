@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 Part = Literal["domain", "config", "data"]
+DEFAULT_DATA: Final = "data"
 DEFAULT_DOMAIN_FOLDER: Final = "domain"
 _DEEPEST: Final = 4
 _MOST_FILES: Final = 500
@@ -47,6 +48,13 @@ def candidates(root: Path, part: Part) -> tuple[str, ...]:
         found = dict.fromkeys(_whole_domain(name, found) for name in found)
     above = [name for name in found if part != "data" or not any(_is_below(name, other) for other in found)]
     return tuple(sorted(above, key=lambda name: (name.count("/"), name))[:_MOST_CANDIDATES])
+
+
+def folder_with_data_above(root: Path) -> Path | None:
+    """Return the nearest folder above in the same repository that has training data in its folder `data`."""
+    above = root.resolve().parents[:_DEEPEST]
+    top = next((index for index, folder in enumerate((root, *above)) if (folder / ".git").exists()), 0)
+    return next((folder for folder in above[:top] if candidates(folder / DEFAULT_DATA, "data")), None)
 
 
 def _candidate(root: Path, name: str, path: Path, part: Part) -> str | None:

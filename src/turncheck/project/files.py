@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from turncheck.messages.finding import Finding, Location, Name
 from turncheck.process.regular_file import is_folder, is_link, is_there
-from turncheck.project.candidates import DEFAULT_DOMAIN_FOLDER, candidates
+from turncheck.project.candidates import DEFAULT_DATA, DEFAULT_DOMAIN_FOLDER, candidates
 from turncheck.project.folder import ProjectFolder, absolute_name
 from turncheck.project.formats.format import SUITES, Format, FormatInput, ParsedFile
 from turncheck.project.formats.registry import recognised
@@ -144,7 +144,6 @@ def without_older_formats(folder: ProjectFolder, data: list[DataFile]) -> list[D
 
 DEFAULT_DOMAIN: Final = "domain.yml"
 DEFAULT_CONFIG: Final = "config.yml"
-DEFAULT_DATA: Final = "data"
 DEFAULT_ENDPOINTS: Final = "endpoints.yml"
 
 PATH_WITHOUT_DATA: Final = "path-without-data"

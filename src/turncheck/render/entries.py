@@ -378,7 +378,7 @@ def _unseen_component(change: changes.UnseenChange) -> Line:
 
 def deleted_file(file: changes.DeletedFile) -> Entry:
     """A data file that is gone, and what with it."""
-    return Entry(line(Code(file.path), f" was deleted{with_it(file)}"), sign="caution")
+    return Entry(line(Prose(f"'{file.path}' was deleted{with_it(file)}", names_paths=True)), sign="caution")
 
 
 def finding_gone(finding: changes.FindingChange) -> Entry:

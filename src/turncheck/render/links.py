@@ -232,5 +232,6 @@ def base_places(comparison: Comparison | None) -> Iterator[Location]:
     if comparison is not None:
         yield from (part.location for part in comparison.removed_items)
         yield from (finding.location for finding in comparison.gone_findings)
+        yield from (Location(file.path) for file in comparison.deleted_files)
         for cases in (comparison.stories, comparison.e2e, comparison.batch):
             yield from (case.base_location for case in cases.gone if case.base_location is not None)

@@ -19,7 +19,7 @@ from turncheck.process.regular_file import file_and_case, is_file, is_folder, is
 from turncheck.process.system import home_folder
 from turncheck.project import files as project_files
 from turncheck.project.batch.reader import FOLDERS
-from turncheck.project.candidates import DEFAULT_DOMAIN_FOLDER
+from turncheck.project.candidates import DEFAULT_DATA, DEFAULT_DOMAIN_FOLDER
 from turncheck.project.testfiles import E2E_FOLDERS
 from turncheck.settings.secrets import secret_setting
 from turncheck.settings.sources import FILE_NAME
@@ -57,7 +57,7 @@ def ensure_apart_from_project(out: Path | None, settings: Settings, *files: Path
     )
     single = filter(None, (settings.domain, settings.nlu, settings.config))
     given = (*settings.stories, *settings.e2e, *settings.batch, *single)
-    data = settings.data or (root / project_files.DEFAULT_DATA,)
+    data = settings.data or (root / DEFAULT_DATA,)
     read = (*data, *by_default, *files_by_default, *(file_and_case(path)[0] for path in given))
     if out is not None:
         ensure_apart(out, read, flag)

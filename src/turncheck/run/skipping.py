@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os.path
 from typing import TYPE_CHECKING, Final
 
 from msgspec import structs
 
 from turncheck.engines.base import NOTHING_TO_LEARN, Engine
 from turncheck.evaluations.kinds import KINDS
-from turncheck.messages.finding import NOWHERE, Finding
+from turncheck.messages.finding import NOWHERE, Finding, shown_path
+from turncheck.project.candidates import folder_with_data_above
 from turncheck.project.config import own_importer
 from turncheck.project.files import PATH_WITHOUT_DATA
 from turncheck.project.folder import TOO_LARGE
@@ -48,7 +50,19 @@ def skipped_elsewhere(evaluation: Evaluation, project: Project, engines: Engine)
 def in_vain(project: Project) -> str:
     """Which of the paths that were named hold no training data, to be put behind what is missing; else nothing."""
     said = [finding.message.rstrip(".") for finding in project.findings if finding.code in _MISSES]
-    return f" ({'; '.join(said)})" if said else _importer_not_run(project)
+    return f" ({'; '.join(said)})" if said else _importer_not_run(project) or _data_above(project)
+
+
+def _data_above(project: Project) -> str:
+    """How to name a project whose data are beside its folder, to be put behind what is missing; else nothing."""
+    above = None if any(file.role == "data" for file in project.files) else folder_with_data_above(project.root)
+    if above is None:
+        return ""
+    root = project.root.resolve()
+    roles = {file.role: shown_path((root / file.path).relative_to(above)) for file in reversed(project.files)}
+    keys = " and ".join(f"`{role}: {roles[role]}`" for role in ("config", "domain") if role in roles)
+    whole = shown_path(os.path.relpath(above, root))
+    return f" ('{whole}/data' has training data: the project is then '{whole}', with {keys} in its turncheck.yml)"
 
 
 def _importer_not_run(project: Project) -> str:

@@ -20,8 +20,8 @@ from turncheck.dialogue.domain import (
 )
 from turncheck.dialogue.training import TooManyDialoguesError, Trackers, training_trackers
 from turncheck.project import model
+from turncheck.project.candidates import DEFAULT_DATA
 from turncheck.project.code_uses import CodeUse, uses_in_code
-from turncheck.project.files import DEFAULT_DATA
 from turncheck.project.rasa_version import NEWEST
 from turncheck.project.testfiles import CodeNames, names_in_code
 

@@ -63,11 +63,14 @@ def check_test_stories(facts: Facts) -> Iterator[Finding]:
     for test in facts.tests.stories:
         twin = known.get(steps_of(test, plain_words))
         if twin is not None:
+            itself = twin.location.path == test.location.path
+            words = f"is a copy of the {twin.kind} '{twin.name}' ({twin.location})"
             yield found(
                 "test-story-in-training",
-                f"The test story '{test.name}' is a copy of the {twin.kind} '{twin.name}' ({twin.location}).",
+                f"The test story '{test.name}' {'is in the training data itself' if itself else words}.",
                 test.location,
-                others=[twin.location],
+                "Move it to the folder 'tests', from which nothing is learned." if itself else "",
+                others=[] if itself else [twin.location],
                 subject=test.name,
                 about=(Name("test", test.name),),
             )

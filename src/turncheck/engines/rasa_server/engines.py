@@ -46,9 +46,9 @@ from turncheck.messages.errors import EngineError, IncompleteError, UserError
 from turncheck.process.environment import FileVariables, expand, for_child
 from turncheck.process.output_files import temporary_folder
 from turncheck.process.screen import Console, duration
-from turncheck.project.candidates import DEFAULT_DOMAIN_FOLDER
+from turncheck.project.candidates import DEFAULT_DATA, DEFAULT_DOMAIN_FOLDER
 from turncheck.project.config import has_policies_beside_flows, understands_intents
-from turncheck.project.files import DEFAULT_CONFIG, DEFAULT_DATA, DEFAULT_DOMAIN
+from turncheck.project.files import DEFAULT_CONFIG, DEFAULT_DOMAIN
 from turncheck.project.rasa_components import known_component
 from turncheck.report.model import EngineInfo
 from turncheck.settings.secrets import secret_setting

@@ -35,6 +35,7 @@ _FLOW_KEYS: Final = frozenset(
     }
 )
 _SHARED: Final = frozenset({"id", "next", "metadata", "description", "name", "title"})
+_OF_BRANCHES: Final = frozenset({"if", "then", "else"})
 _OF_KIND: Final[dict[StepKind, frozenset[str]]] = {
     "action": frozenset({"action", "parameters"}),
     "collect": frozenset(
@@ -217,6 +218,10 @@ class _Reader:
         if kinds:
             return kinds[0]
         others = [key for key in node.items if str(key) not in _SHARED]
+        if misplaced := [str(key) for key in others if str(key) in _OF_BRANCHES]:
+            hint = "Put it below the 'next' of the step before it, or of a step with 'noop: true'."
+            self._fault(f"'{misplaced[0]}' is no step: it is an alternative of 'next'.", node, hint)
+            return "unknown"
         near = next((near for key in others if (near := misspelt(str(key), STEP_KINDS))), None)
         if near or not (others or "next" in node.items):
             hint = f"Did you mean '{near}'?" if near else ""
@@ -244,7 +249,7 @@ class _Reader:
         if not isinstance(node, YamlMapping) or not {"if", "else"} & set(node.items):
             self._fault("An alternative of 'next' has 'if' and 'then', or 'else'.", node)
             return None
-        self._unknown(node, frozenset({"if", "then", "else"}), "an alternative of 'next'")
+        self._unknown(node, _OF_BRANCHES, "an alternative of 'next'")
         is_if = "if" in node.items
         if is_if and "else" in node.items and "then" in node.items:
             self._fault("'else' must be an entry of its own in the list below 'next'.", node)
@@ -323,7 +328,7 @@ class _Reader:
                 self.faults.append(
                     FlowFault("flow-syntax", f"'{key}' must be true or false; got '{_shown(value)}'.", value.location)
                 )
-            if str(key) in known:
+            if str(key) in known or (kind == "unknown" and str(key) in _OF_BRANCHES):
                 continue
             if kind not in {None, "unknown"} and any(str(key) in keys for keys in _OF_KIND.values()):
                 if str(key) not in STEP_KINDS:  # two kinds at once are reported as such
