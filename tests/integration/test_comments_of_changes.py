@@ -487,6 +487,15 @@ def test_a_deleted_file_counts_what_has_a_name_that_others_have(repository: Repo
     assert deleted["blocks"] == len(removed) == TWINS[where].count("- rule:")
 
 
+def test_a_deleted_file_is_named_from_the_top_of_the_repository(tmp_path: Path) -> None:
+    more = {"bot/data/more.yml": MORE_SENTENCES}
+    repository = Repository(tmp_path, {f"bot/{name}": content for name, content in LENT.items()})
+
+    judged = repository.judged(more, dict.fromkeys(more, ""), "--project", "bot")
+
+    assert "`bot/data/more.yml` was deleted" in judged.comment
+
+
 COPY = {"data/copy.yml": WORKSHOP[N]}
 KEPT: dict[str, tuple[dict[str, str | bytes], dict[str, str | bytes]]] = {
     "a file that was moved": ({}, {N: "", "data/sentences.yml": WORKSHOP[N]}),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from turncheck.commands.init.settings_file import settings_text
 from turncheck.messages.errors import UserError
 from turncheck.project.reader import read_project
 from turncheck.run.reading import ensure_something_here, read_tests
+from turncheck.run.skipping import in_vain
 from turncheck.settings.options import Settings
 
 KEPT = [
@@ -82,6 +84,30 @@ def test_a_file_of_another_tool_is_no_candidate(tmp_path: Path) -> None:
 
 def test_a_part_that_is_in_its_place_is_not_looked_for(tmp_path: Path) -> None:
     assert kept_elsewhere(write_project(tmp_path)) == {}
+
+
+@pytest.mark.parametrize("folder", ["core", "bots/core"])
+def test_data_beside_the_project_are_named_with_the_folder_and_keys_that_have_all(tmp_path: Path, folder: str) -> None:
+    (tmp_path / ".git").mkdir()
+    root = write_project(tmp_path / folder)
+    (root / "data").rename(tmp_path / "data")
+    said = in_vain(read_project(root))
+    above = "/".join([".."] * len(Path(folder).parts))
+    assert said.startswith(f" ('{above}/data' has training data")
+    assert f"`config: {folder}/config.yml` and `domain: {folder}/domain.yml`" in said
+
+
+@pytest.mark.parametrize(("has_data", "is_repository"), [(True, True), (False, False)])
+def test_what_is_above_counts_only_without_data_and_in_the_same_repository(
+    tmp_path: Path, *, has_data: bool, is_repository: bool
+) -> None:
+    root = write_project(tmp_path / "core")
+    shutil.copytree(root / "data", tmp_path / "data")
+    if not has_data:
+        shutil.rmtree(root / "data")
+    if is_repository:
+        (tmp_path / ".git").mkdir()
+    assert in_vain(read_project(root)) == ""
 
 
 def nothing_here(root: Path) -> None:

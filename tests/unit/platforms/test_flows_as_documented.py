@@ -96,5 +96,20 @@ def test_what_mappings_name_has_to_be_there(tmp_path: Path, old: str, new: str, 
     assert code in codes(root)
 
 
+@pytest.mark.parametrize(
+    "steps",
+    [
+        "- if: slots.size\n  then:\n  - action: utter_greet",
+        "- else:\n  - action: utter_greet",
+        "- id: choice\n  if: slots.size\n  next: END",
+    ],
+)
+def test_a_condition_is_no_step_of_its_own(tmp_path: Path, steps: str) -> None:
+    """Rasa refuses a step of no kind; conditions are alternatives of `next`."""
+    found = codes(written(tmp_path, steps))
+    assert "flow-syntax" in found
+    assert "flow-key-unknown" not in found
+
+
 def test_a_step_that_does_nothing_needs_a_next_one(tmp_path: Path) -> None:
     assert "flow-syntax" in codes(written(tmp_path, "- noop: true"))

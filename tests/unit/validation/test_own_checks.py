@@ -476,6 +476,17 @@ def test_a_copy_of_a_story_told_in_sentences_need_not_be_letter_for_letter(tmp_p
     assert places(found, "test-story-in-training") == ["test_stories.yml:2:3"]
 
 
+def test_a_test_story_that_is_trained_on_is_no_copy_of_itself(tmp_path: Path) -> None:
+    """Rasa 1 trains on every story below `data/`, also on those with messages."""
+    project = read(tmp_path)
+    stories, _ = read_stories([tmp_path / S], tmp_path)
+    validated = validate(project, strict=True, tests=ProjectTests(stories[:1]))
+    (found,) = [one for one in validated.findings if one.code == "test-story-in-training"]
+    assert not found.others
+    assert "copy" not in found.message
+    assert "'tests'" in found.message
+
+
 def test_sentences_of_end_to_end_cases_that_are_training_sentences_are_leaks(tmp_path: Path) -> None:
     users = ["hello there", "Good morning to you!", "good evening to you", "/greet", "hello"]
     steps = "".join(f"  - user: {user}\n  - utter: utter_greet\n" for user in users)

@@ -26,6 +26,7 @@ from turncheck.render.wording.changes import (
     removed_in_words,
     suppressed_in_words,
     taken_away_in_words,
+    unreadable_in_words,
     unseen_in_words,
 )
 from turncheck.render.wording.failing_clauses import (
@@ -398,6 +399,7 @@ def summarize(
         *uncounted_clauses(report, compared, gates, settings),
         unseen_in_words(compared, report.engine.name) if compared and report.engine else "",
         accepted_in_words(report, compared, gates),
+        _unread_in_words(report, failing),
         left_open(report, comparison, gates, first),
         trained_on(report, compared),
         *more,
@@ -456,6 +458,12 @@ def _reservation_by_runs(report: Report, comparison: Comparison | None) -> Reser
 def _unread_data(report: Report) -> bool:
     """Whether something of what is compared cannot be read; where the servers are is no part of that."""
     return any(one.part != "endpoints" for one in report.unread)
+
+
+def _unread_in_words(report: Report, failing: Sequence[JudgedGate]) -> str:
+    """Where the data cannot be read, if nothing that fails says so."""
+    where = "" if failing else unreadable_in_words([one for one in report.unread if one.part != "endpoints"])
+    return f"the project {where}" if where else ""
 
 
 def _unread(report: Report, comparison: Comparison | None) -> Reservation:
