@@ -430,7 +430,7 @@ _BINDING: Final = (
 
 
 def code_of_actions(root: Path) -> dict[str, str]:
-    """Return the code of each custom action by the name in its class, without comments and layout.
+    """Return the code of each custom action by the name in its class, without comments, texts for readers and layout.
 
     A class of rasa-sdk returns its action's name in ``def name(self): return "action_x"``. What it calls in other
     modules is not examined.
@@ -438,10 +438,27 @@ def code_of_actions(root: Path) -> dict[str, str]:
     found: dict[str, list[str]] = {}
     for _, node, name in _actions_in_code(root):
         try:
-            found.setdefault(name, []).append(ast.unparse(node))
+            found.setdefault(name, []).append(ast.unparse(_without_texts(node)))
         except RecursionError:
             continue
     return {name: "\n".join(sorted(classes)) for name, classes in found.items()}
+
+
+def _without_texts(node: ast.ClassDef) -> ast.ClassDef:
+    """Take out strings that are statements: docstrings, and code that is commented out so."""
+    for part in ast.walk(node):
+        body = getattr(part, "body", None)
+        if isinstance(body, list):
+            part.body = [one for one in body if not _is_text(one)] or [ast.Pass()]  # type: ignore[attr-defined]
+    return node
+
+
+def _is_text(statement: ast.stmt) -> bool:
+    return (
+        isinstance(statement, ast.Expr)
+        and isinstance(statement.value, ast.Constant)
+        and isinstance(statement.value.value, str)
+    )
 
 
 def action_classes(root: Path) -> dict[str, dict[str, str]]:

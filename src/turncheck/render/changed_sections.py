@@ -126,10 +126,11 @@ def _newly_wrong(change: FallbackChange) -> list[Entry]:
 
 
 def _removed(part: ChangedPart) -> Entry:
+    what = "expression" if part.kind == "regexes" else "word"
     lost = (
-        f", {count(part.lost, 'word')} of it"
+        f", {count(part.lost, what)} of it"
         if part.lost
-        else ", some of its words"
+        else f", some of its {what}s"
         if part.change == "changed"
         else ""
     )

@@ -71,11 +71,18 @@ def test_the_code_of_an_action_is_known_by_its_name_without_comments_and_layout(
     before = code_of_actions(tmp_path)
     _code(tmp_path, "actions/actions.py", "# said otherwise\n\n" + ACTION.format("[ ]  # nothing"))
     remarked = code_of_actions(tmp_path)
+    body = ACTION.format("[]").replace("\n    def run", "\n    'All books.'\n    def run")
+    _code(
+        tmp_path,
+        "actions/actions.py",
+        body.replace("self):\n        return []", "self):\n        'Once.'\n        return []"),
+    )
+    explained = code_of_actions(tmp_path)
     _code(tmp_path, "actions/actions.py", ACTION.format("[SlotSet('size')]"))
     edited = code_of_actions(tmp_path)
 
     assert list(before) == ["action_book"]
-    assert remarked == before
+    assert remarked == explained == before
     assert edited != before
 
 
