@@ -449,11 +449,11 @@ def _without_texts(node: ast.ClassDef) -> ast.ClassDef:
     for part in ast.walk(node):
         body = getattr(part, "body", None)
         if isinstance(body, list):
-            part.body = [one for one in body if not _is_text(one)] or [ast.Pass()]  # type: ignore[attr-defined]
+            part.body = [one for one in body if not _is_text_alone(one)] or [ast.Pass()]  # type: ignore[attr-defined]
     return node
 
 
-def _is_text(statement: ast.stmt) -> bool:
+def _is_text_alone(statement: ast.stmt) -> bool:
     return (
         isinstance(statement, ast.Expr)
         and isinstance(statement.value, ast.Constant)
