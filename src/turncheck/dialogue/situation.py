@@ -172,11 +172,14 @@ class SlotValues:
 
     def _with_value(self, slot: Slot, value: Any) -> SlotValues:
         name = slot.name
-        return SlotValues(
+        after = SlotValues(
             self.definitions,
             {**self.values, name: coerce(slot, value)},
             self.was_set if name in self.was_set else self.was_set | {name},
         )
+        if self._features is not None and after._seen(slot) == self._features.get(name):
+            after._features = self._features
+        return after
 
     def reset(self) -> SlotValues:
         """Return the initial values."""

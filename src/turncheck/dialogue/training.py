@@ -150,6 +150,9 @@ megabytes here. Rasa has no limit."""
 MOST_EVENTS: Final = 1_500_000
 """A few ways through a long story take as long as many through a short one: so many events are followed on all ways
 together, in half a minute of Rasa's time. Stories that are glued together do not count: their number has a limit."""
+MOST_GLUED: Final = 500_000
+"""So many events are followed in each round that glues stories together: Rasa begins every story behind as many others
+as it is told, however many there are, and keeps few of all that; a thousand long stories take a quarter of an hour."""
 _COPIED: Final = 16
 """So many events of the dialogue so far are copied and compared while one is followed."""
 
@@ -386,7 +389,7 @@ class _Walk:
         """Return the dialogues that these steps make."""
         if not steps:
             return []
-        augmentation = 0 if is_rule else self.augmentation
+        augmentation = 0 if is_rule else self._affordable(steps)
         waiting: defaultdict[str, list[StoryTracker]] = defaultdict(list)
         first = StoryTracker(self.domain, is_rule=is_rule)
         first.share_states(self.states)
@@ -417,6 +420,11 @@ class _Walk:
                 used = set()
                 waiting = self._starts_for_augmentation(story_ends, augmentation)
         return self._limited([*finished, *story_ends], self.augmentation)
+
+    def _affordable(self, steps: Iterable[StoryStep]) -> int:
+        """Behind how many other stories each one begins."""
+        events = sum(len(step.explicit_events(self.domain)) for step in steps) if self.augmentation else 0
+        return min(self.augmentation, max(1, MOST_GLUED // events)) if events else self.augmentation
 
     def _round(
         self,

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
 from dialogues import DIALOGUE, HERE, rule, slot, story
 from hypothesis import given
 from hypothesis import strategies as st
 
+from turncheck.dialogue import training
 from turncheck.dialogue.events import ActionExecuted, SlotSet, UserUttered
 from turncheck.dialogue.story_steps import entities_of_command, story_steps
 from turncheck.dialogue.training import StoryGraph, topological_order, trackers_of
@@ -98,6 +100,17 @@ def test_augmentation_glues_stories_together_and_says_so() -> None:
     stories = [story("one", "greet", "utter_hi"), story("two", "ask", "utter_answer")]
     trackers = trackers_of(stories, DIALOGUE, augmentation=5).stories
     assert {tracker.name for tracker in trackers if tracker.is_augmented} >= {"one > two", "two > one"}
+
+
+def test_the_more_there_is_to_tell_the_fewer_stories_are_glued_to_each(monkeypatch: pytest.MonkeyPatch) -> None:
+    said = [("greet", "utter_hi"), ("ask", "utter_answer"), ("bye", "utter_bye"), ("inform", "utter_other")]
+    stories = [story(f"{name} {answer}", name, answer) for name, _ in said for _, answer in said[:2]]
+    numbers = []
+    for most in (training.MOST_GLUED, 150, 1):
+        monkeypatch.setattr(training, "MOST_GLUED", most)
+        trackers = trackers_of(stories, DIALOGUE, augmentation=6)
+        numbers.append(sum(one.is_augmented for one in (*trackers.stories, *trackers.duplicates)))
+    assert numbers[0] > numbers[1] > numbers[2] > 0
 
 
 def test_entities_of_a_command_are_read_and_broken_json_gives_none() -> None:
