@@ -85,6 +85,12 @@ def in_folds(folder: Path, pipeline: Pipeline, vectors: bool) -> Outcome:
     return outcome(answers, SEEDS)
 
 
+def has_folds(folder: Path) -> bool:
+    """Whether an intent of the project has a sentence for each fold: one that learns from flows has none."""
+    counts = Counter(one.base_intent for one in read_project(folder).nlu.examples if one.intent)
+    return any(count >= FOLDS for count in counts.values())
+
+
 def of_first(corpus: Path, size: int, pipeline: Pipeline, vectors: bool) -> Outcome:
     """Learn the first sentences of each intent, judge the official test part."""
     seen: Counter[str | None] = Counter()
@@ -103,7 +109,9 @@ def main() -> int:
     parser.add_argument("--vectors", action="store_true")
     parser.add_argument("projects", type=Path, nargs="*")
     options = parser.parse_args()
-    projects = options.projects or [path.parent for path in sorted((here / "examples").glob("*/config.yml"))]
+    projects = options.projects or [
+        path.parent for path in sorted((here / "examples").glob("*/config.yml")) if has_folds(path.parent)
+    ]
     if not options.projects and (helpdesk := options.corpora.parent / HELPDESK).is_dir():
         projects.append(helpdesk)
     os.environ.update({"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"})

@@ -16,7 +16,7 @@ from turncheck.engines.embedded.nlu.few_sentences import (
     _pieces,
     fit_small_logistic,
     in_words,
-    regression,
+    regression_of_counts,
     regression_of_varied,
     seen_by_regressions,
     suits,
@@ -219,8 +219,10 @@ def test_a_view_learns_from_what_it_sees() -> None:
     truth = np.append(TRUTH, np.arange(len(NAMES)))
     seen = np.array([0, 1, 2, 5, 6, 9, 10, 13, 14, 15])
     _, alone = SentenceFeatures.fit([*TEXTS, *NAMES], None, few=True)
-    of_part, _ = regression(alone.take(seen)).learnt(truth[seen], tuple(NAMES), [np.array([0])])
-    of_seen, _ = regression(rows, seen=seen).learnt(truth, tuple(NAMES), [np.array([0])])
+    of_part, _ = regression_of_counts(alone.take(seen), np.arange(len(seen))).learnt(
+        truth[seen], tuple(NAMES), [np.array([0])]
+    )
+    of_seen, _ = regression_of_counts(rows, seen).learnt(truth, tuple(NAMES), [np.array([0])])
     assert of_seen.weights == pytest.approx(of_part.weights, abs=1e-5)
     assert of_seen.intercepts == pytest.approx(of_part.intercepts, abs=1e-5)
 

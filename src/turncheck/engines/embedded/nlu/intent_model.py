@@ -241,8 +241,8 @@ class IntentModel(Struct, frozen=True):
         seen = few_sentences.seen_by_regressions(texts, labels, seed)
         views = (
             few_sentences.Machine(rows, seed),
-            few_sentences.regression(rows, few_sentences.COST_OF_NGRAMS, seen),
-            few_sentences.regression(counts, seen=seen),
+            few_sentences.regression_of_ngrams(rows, seen),
+            few_sentences.regression_of_counts(counts, seen),
         )
         learnt = few_sentences.learn(views, texts, labels, seed)
         first, other, of_counts = learnt.models

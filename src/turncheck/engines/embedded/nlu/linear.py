@@ -75,7 +75,7 @@ class SingleColumns(Struct, frozen=True):
 
 PENALTY: Final = 0.5
 _TOLERANCE: Final = 0.03
-_TOLERANCE_OF_FEW: Final = 0.001
+_TOLERANCE_OF_FEW: Final = 0.01
 """With fewer sentences than :data:`_MANY`: what is left of the violation shows in no figure as it is printed."""
 _MANY: Final = 3000
 _PARTS_PENALTY: Final = 2.0
