@@ -143,6 +143,13 @@ def digests(folder: Path) -> dict[str, str]:
     return found
 
 
+def ensure_signs_are_drawn() -> None:
+    """End where no font has the signs of verdicts: each would be an empty box."""
+    fonts = subprocess.run(("fc-list", ":charset=274c"), capture_output=True, text=True, check=True).stdout
+    if "Emoji" not in fonts:
+        raise SystemExit("No font has colour signs such as the cross of a failed run: install fonts-noto-color-emoji.")
+
+
 def draw(pages: Path, pictures: Path) -> None:
     """Draw all pictures, those of pages from a folder, into another."""
     from tools.build_page import PAGE, install
@@ -201,6 +208,7 @@ def _run(project: Path, out: Path, baseline: str) -> None:
 
 
 if __name__ == "__main__":
+    ensure_signs_are_drawn()
     with tempfile.TemporaryDirectory() as temporary:
         for side, report in measure_pizzeria(Path(temporary)).items():
             (KEPT / f"{side}.json.gz").write_bytes(gzip.compress(report, mtime=0))
