@@ -50,6 +50,8 @@ _WITHOUT_SPACE: Final = re.compile(r"^[ \t]*-(\w+):(?:[ \t]|\r?$)", re.MULTILINE
 _DASHED_WORD: Final = re.compile(r"^[ \t]*-(?P<word>[^\W\d].*?)[ \t]*\r?$", re.MULTILINE)
 """``-greet`` in a line of its own where keys are expected."""
 _NO_COLON: Final = "could not find expected ':'"
+_NO_STEPS: Final = re.compile(r"[ \t]*-[ \t]+(story|rule):[^\n]*\n[ \t]*-[ \t]+\w+:")
+"""Steps that follow the name of their story at once."""
 _LINES_ABOVE: Final = 2
 """A parser only sees such a key as a fault at the next item."""
 
@@ -114,6 +116,8 @@ def describe_syntax_error(source: YamlSource, error: yaml.YAMLError) -> Finding:
             "Indent with spaces instead of tabs.",
         )
     hint = next((hint for words, hint in _HINTS if words in problem), "") or _half_quoted(source, offset)
+    if not hint and (bare := _NO_STEPS.match(source.text, source.text.rfind("\n", 0, begin) + 1)):
+        hint = f"Write `steps:` above the steps of the {bare[1]}."
     hint = hint or "Check quotes and indentation here and just above."
     return fault_at("yaml-syntax", f"This is not YAML: {problem}{where}.", source, offset, hint)
 

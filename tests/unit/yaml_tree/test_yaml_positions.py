@@ -294,3 +294,15 @@ OTHERWISE = ("- intent: [a, b\n- c\n", "text:\n- a\n b: c\n", "a: b\n c\n- d\n")
 
 def test_a_text_that_yaml_takes_for_something_else_is_to_be_quoted(golden: Golden) -> None:
     golden(*(parse(text).findings[0].hint for text in (*HALF_QUOTED, *OTHERWISE)))
+
+
+WITHOUT_STEPS = (
+    "stories:\n- story: a\n  - intent: hi\n  - action: utter_hi\n",
+    "rules:\n  - rule: b\n    - intent: hi\n",
+    "stories:\n- story: c\n  - intent: hi\n- story: d\n  steps:\n  - intent: hi\n",
+    "stories:\n- story: e\n  steps:\n  - intent: hi\n   - action: utter_hi\n",
+)
+
+
+def test_steps_that_follow_the_name_of_their_story_lack_their_key(golden: Golden) -> None:
+    golden(*(parse(text).findings[0].hint for text in WITHOUT_STEPS))
