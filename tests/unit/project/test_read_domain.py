@@ -194,3 +194,20 @@ def test_a_wrong_type_is_named_with_its_place_and_the_rest_is_read(tmp_path: Pat
     ]
     assert read.findings[0].hint
     assert read.config.language == "en"
+
+
+@pytest.mark.parametrize(
+    ("text", "section"),
+    [
+        ("forms:\n  trip\n  hotel\n", "forms"),
+        ("forms: [trip, hotel]\n", "forms"),
+        ("slots:\n- trip\n- hotel\n", "slots"),
+        ("intents: trip hotel\n", "intents"),
+        ("actions:\n  trip\n  hotel\n", "actions"),
+    ],
+)
+def test_names_that_stand_where_definitions_should_are_known(text: str, section: str, tmp_path: Path) -> None:
+    (tmp_path / "domain.yml").write_text(f'version: "3.1"\n{text}', encoding="utf-8")
+    project = read_project(tmp_path)
+    assert {"trip", "hotel"} <= {str(name) for name in getattr(project.domain, section)}
+    assert "schema-violation" in {finding.code for finding in project.findings}

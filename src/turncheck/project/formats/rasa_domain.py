@@ -125,6 +125,8 @@ def _list_entries(schema: SchemaFindings, key: str, section: YamlNode | None) ->
             yield item.value, Entry(None, item.location)
         else:
             schema.note(item, f"an entry of '{key}' must be a name, or a name with its properties")
+    if isinstance(section, YamlScalar):
+        yield from _bare_names(section)
 
 
 def mapping_entries(schema: SchemaFindings, key: str, section: YamlNode | None) -> Iterator[tuple[str, Entry]]:
@@ -133,9 +135,18 @@ def mapping_entries(schema: SchemaFindings, key: str, section: YamlNode | None) 
         return
     if not isinstance(section, YamlMapping):
         schema.note(section, f"'{key}' must be a mapping from names to their definitions")
+        for node in section.items if isinstance(section, YamlSequence) else [section]:
+            yield from _bare_names(node)
         return
     for name, node in section.items.items():
         yield str(name), Entry(node, section.key_location(name))
+
+
+def _bare_names(node: YamlNode) -> Iterator[tuple[str, Entry]]:
+    """Yield the names that stand where their section or its entries should: what uses them is no further fault."""
+    if isinstance(node, YamlScalar) and isinstance(node.value, str):
+        for name in node.value.split():
+            yield name, Entry(None, node.location)
 
 
 # --- values ----------------------------------------------------------------------------------------------------------
