@@ -224,6 +224,19 @@ def test_why_nothing_was_tested_is_said_once(names: tuple[Evaluation, ...], gold
     assert comment.count(remedy) == 1
 
 
+def test_what_is_behind_all_reasons_is_why_nothing_was_tested(golden: Golden) -> None:
+    behind = "(There is no training data below `data`; `data: [bot_a, bot_b]` in turncheck.yml would name some)"
+    reasons: dict[Evaluation, str] = {
+        "nlu": "the project has no NLU examples",
+        "core": "the project has neither stories nor rules",
+    }
+    skipped = [Skipped(evaluation=name, reason=f"{reason} {behind}") for name, reason in reasons.items()]
+    other = [skipped[0], Skipped(evaluation="core", reason="the project has no policies (`policies:`)")]
+    for each in (skipped, other):
+        head = report(skipped=each)
+        golden(judge(head, compare(head, Present(head, "git")), GateSettings(fail_on=("new-errors",))).summary)
+
+
 @pytest.mark.parametrize("place", [PLACE, Location("tests/test_stories.yml", 8, 5)], ids=str)
 def test_an_error_that_two_gates_are_about_is_listed_by_the_first(place: Location) -> None:
     """Also if a test fails at its place, which is a failure of its own."""

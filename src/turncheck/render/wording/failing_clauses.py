@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
 
 _LONGEST: Final = 120
+_LONGEST_REASON: Final = 200
 _PLACE: Final = re.compile(r"\S+:\d+:\d+:? ?")
 
 Topic = Literal["not run", "partly", "faults", "explained"]
@@ -143,14 +144,21 @@ def _kind_of(reason: str) -> str:
 
 
 def _nothing_tested(report: Report) -> str:
-    """``nothing was tested``, and why, if all that there is was not run for one reason; what ran is unclear."""
+    """``nothing was tested``, and why, if all that there is was not run for one reason; what ran is unclear.
+
+    What several have in brackets is behind all of them: a folder without data, say, and the setting that names another.
+    """
     words = nothing_tested_in_words(report)
     if any(section is not None for section in (report.nlu, report.core, report.e2e, report.batch)):
         return words
     asked = [skipped for skipped in report.skipped_to_report if skipped.cause != "not requested"]
     reasons = {skipped.reason for skipped in asked if not skipped.no_tests}
-    why = reasons.pop().partition(" (")[0] if len(reasons) == 1 else ""
-    return f"{words}: {cut(why)}" if why else words
+    first = {reason.partition(" (")[0] for reason in reasons}
+    behind = {reason.partition(" (")[2].removesuffix(")") for reason in reasons}
+    if len(first) == 1:
+        return f"{words}: {cut(first.pop())}"
+    common = behind.pop() if len(behind) == 1 else ""
+    return f"{words}: {shortened(common, _LONGEST_REASON)}" if common else words
 
 
 def _says_gone(comparison: Comparison) -> frozenset[str]:
