@@ -434,6 +434,25 @@ def test_parameters_of_a_removed_policy_belong_to_no_other(repository: Repositor
     assert not [one for one in judged.comparison["unseen_changes"] if one["parameter"]]
 
 
+# --- tests that the base has and could not run -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("also", [{}, {"tests/test_more.yml": WORKSHOP[T]}], ids=["an old test", "and a new one"])
+def test_a_test_that_the_base_could_not_run_is_not_called_new(
+    repository: Repository, also: dict[str, str | bytes]
+) -> None:
+    form = (D, "", "forms:\n  a_form: {required_slots: [part]}\nslots:\n  part: {type: text, mappings: []}\n")
+    repaired = edited(WORKSHOP, form, (T, "action: utter_greet", "action: utter_rent"))
+    twice = {R: f"{repaired[R]}{rule('other', 'intent: rent', 'action: utter_greet')}"}  # found once rules are learned
+    base = {**repaired, **twice, C: str(repaired[C]).replace("- name: RulePolicy\n", "")}
+
+    judged = repository.judged(base, {**repaired, **also})
+
+    section = judged.comment.partition("#### Failing tests")[2].partition("####")[0]
+    assert section
+    assert "(new)" not in section
+
+
 # --- a data file that was deleted -------------------------------------------------------------------------------------
 
 RESPONSES = 'version: "3.1"\nresponses:\n  utter_greet:\n  - text: Good day.\n'

@@ -254,7 +254,12 @@ def _not_known(lists: Lists, compared: Comparison) -> Iterable[NeutralSection]:
     """What may be new or old, since the base could not show it."""
     repaired = [(kind, case) for kind, cases in _tests(compared) for case in cases.failing_if_repaired]
     unknown = [(kind, case) for kind, cases in _tests(compared) for case in cases.unknown_cases]
-    not_run = [test for test in unknown if test not in repaired]
+    # None of these is known to be new: the base, which could not run them, may have them.
+    not_run = [
+        (kind, replace(case, base_location=case.base_location or case.location))
+        for kind, case in unknown
+        if (kind, case) not in repaired
+    ]
     yield lists.failing("unknown_failing", "Failing tests, which the base could not run", not_run)
     yield lists.failing("failing_if_repaired", "Tests that fail on the repaired base too", repaired)
     found = compared.unknown_findings
