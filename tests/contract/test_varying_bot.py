@@ -211,7 +211,9 @@ def test_a_dead_address_of_the_base_is_a_mistake_of_whoever_names_it(
     with serving(FakeBot()) as gone:
         pass
     assert run(dict.fromkeys(RATES, 0.0), 1, "--base", "HEAD~1", "--bot-url-base", gone.url) == 2, "nothing is excused"
-    assert f"--bot-url-base: the bot at {gone.url}" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "--bot-url-base: " in said
+    assert gone.url in said
     assert not Path("results").exists()
 
 
