@@ -19,7 +19,7 @@ export function change(difference: string, judgement: string, words: string): HT
 
 const SIGNS: Record<string, string> = {
   passed: "✓", right: "✓", failed: "✕", wrong: "✕", error: "✕", warning: "!", misunderstood: "!", info: "i",
-  skipped: "–", "not understood": "?", unclear: "?", flaky: "~", regressed: "✕", "not answered": "✕",
+  skipped: "–", "not understood": "?", unclear: "?", flaky: "~", worse: "▼", regressed: "✕", "not answered": "✕",
 };
 
 /** An outcome: a sign and its word. */

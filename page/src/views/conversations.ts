@@ -161,11 +161,11 @@ function beside(now: HTMLElement, base: HTMLElement | null): HTMLElement {
   return h("div", { class: "beside" }, side("base", base), side("now", now));
 }
 
-function baseWords({ base, outcome: now }: Conversation): Child {
+function baseWords({ base, outcome: now, repeated }: Conversation): Child {
   if (!base) return null;
   if (base.outcome === "not there") return " · new in this change";
   const got = base.actual ? [", got ", code(base.actual)] : [];
-  return h("span", {}, base.outcome === now && !base.actual ? " · on the base the same: " : " · on the base: ", outcome(base.outcome), ...got);
+  return h("span", {}, base.outcome === (repeated || now) && !base.actual ? " · on the base the same: " : " · on the base: ", outcome(base.outcome), ...got);
 }
 
 const SPEAKERS = { user: "user", bot: "bot", check: "" };

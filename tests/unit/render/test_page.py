@@ -313,6 +313,14 @@ def test_repeats_and_findings_are_told() -> None:
     assert [one["new"] for one in data["findings"]] == [True]
 
 
+@pytest.mark.parametrize(("runs", "outcome"), [("PPPP", "passed"), ("PFPP", "flaky"), ("FFFF", "failed")])
+def test_a_test_that_is_unclear_here_was_on_the_base_what_its_runs_there_say(runs: str, outcome: str) -> None:
+    unclear = Repeats(runs="PFPF", outcome="unclear", base=runs)
+    head = report(cases=[replace(case("trip", "a!b"), repeats=unclear, outcome="unclear")])
+    (told,) = data_of(page_of(head, report(cases=[case("trip", "a")])))["conversations"]
+    assert (told["outcome"], told["base"]["outcome"]) == ("unclear", outcome)
+
+
 def test_sentences_that_do_not_pass_each_time_have_their_runs() -> None:
     flaky = Repeats(runs="FPp", outcome="flaky")
     always = Repeats(runs="PP", outcome="passed")

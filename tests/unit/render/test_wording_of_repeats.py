@@ -235,6 +235,16 @@ def test_where_the_whole_bot_became_worse_the_title_says_so_first(cases: list[Re
     golden(*(one for one in comment.splitlines() if "End-to-end cases passed" in one or "Together" in one))
 
 
+@pytest.mark.parametrize("cases", [[DEAD, LESS, LESS, LESS, LESS, LESS], [LESS] * 6])
+def test_without_a_report_of_the_base_the_title_says_what_its_bot_did(cases: list[Repeats], golden: Golden) -> None:
+    """It was asked in turn, as in shards, whose report of the base is looked for by whoever merges them."""
+    made = ran(**{f"case {number}": one for number, one in enumerate(cases)})
+    assert made.e2e is not None
+    made = replace(made, e2e=replace(made.e2e, repeats=HOW))
+    compared = compare(made, Missing("no run has left one"))
+    golden(judge(made, compared, GateSettings(fail_on=("new-failures",))).summary)
+
+
 def test_what_fails_by_itself_is_not_listed_again() -> None:
     """A case that is worse by less than `worth` newly fails; the others together fail more often."""
     worse = in_turn("FPFPFPPPFPPP", "worse")

@@ -277,7 +277,7 @@ class _Transcripts(Struct, frozen=True):
             outcome=result.outcome,
             misunderstood=bool(result.misunderstood),
             side=side,
-            base=_with_runs(changes.base(case, result.outcome, self._case_turns), result.repeats),
+            base=_with_runs(changes.base(case, result.outcome, self._case_turns), result.repeats, case),
             reason=result.reason or "",
             attempts=(sum(runs), len(runs)) if runs else (attempts.passed, attempts.of) if attempts else None,
             runs=runs or (list(attempts.runs) if attempts else []),
@@ -333,7 +333,7 @@ class _Transcripts(Struct, frozen=True):
             place=self.files.place(case.location),
             outcome=outcome,
             side=side,
-            base=changes.base(change, outcome, _batch_turns),
+            base=_with_runs(changes.base(change, outcome, _batch_turns), case.repeats, change),
             reason=case.reason or "",
             attempts=(sum(runs), len(runs)) if runs else None,
             runs=runs,
@@ -363,11 +363,14 @@ def _repeated(repeats: model.Repeats | UnsetType) -> Literal["", "flaky", "regre
     return repeats.outcome if repeats.outcome in {"flaky", "regressed", "worse"} else ""
 
 
-def _with_runs(base: Base | None, repeats: model.Repeats | UnsetType) -> Base | None:
-    """Add the runs on the base that those here are compared with."""
+def _with_runs(base: Base | None, repeats: model.Repeats | UnsetType, change: CaseChange | None) -> Base | None:
+    """Add the runs on the base that those here are compared with; of a test that did not change, what they say."""
     if base is None or isinstance(repeats, UnsetType):
         return base
-    return msgspec.structs.replace(base, runs=[run in "Pp" for run in repeats.base])
+    runs = [run in "Pp" for run in repeats.base]
+    found = {(True, True): "passed", (False, False): "failed", (False, True): "flaky"}
+    outcome = found[all(runs), any(runs)] if runs and change is None else base.outcome
+    return msgspec.structs.replace(base, outcome=outcome, runs=runs)
 
 
 def _batch_turns(case: model.BatchCase) -> list[Turn]:

@@ -225,6 +225,8 @@ def _failed_tests(
     unexpected = wording.unexpected_in_words(tallies(report))
     errors = 0 if any(one.gate.subject == "errors" for one in failing) else _new_errors(report, comparison)
     in_data = f"{count(errors, 'error')} in the data" if errors and gate.gate.new else ""
+    losses = [losses_in_words(fact.losses) for fact in gate.facts if isinstance(fact, LossesOverall)]
+    whole = "".join(f"{words}; " for words in losses)
     if comparison is None or not comparison.judged:
         status = comparison.baseline.status if comparison else ""
         why = out_of_reach(comparison) if comparison and status == "unreachable" else NO_BASE.get(status, "no baseline")
@@ -235,9 +237,11 @@ def _failed_tests(
         parts = [f"{wording.joined(map(words, failed))} failed"] if failed else []
         parts += [*wording.unanswered_in_words(report), *unexpected]
         says = frozenset({why} if all_new and comparison is not None and comparison.baseline.status in NO_BASE else ())
-        return Clause(f"{', '.join([*parts, *([in_data] if in_data else [])])}{all_new}", says)
+        found = [*parts, *([in_data] if in_data else [])]
+        if not found and losses:
+            return Clause(wording.joined(losses), says)
+        return Clause(f"{whole}{', '.join(found)}{all_new}", says)
     new = wording.newly_failing(report, comparison)
-    losses = [losses_in_words(fact.losses) for fact in gate.facts if isinstance(fact, LossesOverall)]
     old = sum(len(tally.failed) + len(tally.tolerated) for tally in tallies(report))
     old -= sum(1 + test.copies for test in failed_tests.unknown_tests(report, comparison))
     old -= sum(number_of(failed_tests.failing_of(report, cases)) for _, cases in failed_tests.tests_of(comparison))
@@ -253,7 +257,6 @@ def _failed_tests(
     others = f"{more} {'fails' if old == 1 else 'fail'} on the base too" if old > 0 else ""
     also = f" ({others})" if others and cause else f", {others}" if others else ""  # the cause is not theirs
     says = frozenset({"explained"} if first else ())
-    whole = "".join(f"{words}; " for words in losses)
     return Clause(f"{whole}{first}{wording.joined([*new, *data, *unexpected])}{also}{cause}", says)
 
 
