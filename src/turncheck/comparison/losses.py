@@ -41,12 +41,12 @@ def losses_in_turn(report: Report) -> ManyLosses | UnsetType:
 def losing_tests(report: Report, losses: ManyLosses | UnsetType) -> list[Test]:
     """Return the tests behind real losses of all together: those that fail more often than on the base, worst first.
 
-    Without those that have failed by themselves.
+    Without those that have failed by themselves, and those in quarantine, which are not among all.
     """
     if isinstance(losses, UnsetType) or not losses.real:
         return []
     found = []
-    for test in tests_of(section_of(report, losses.kind)):
+    for test in tests_of(section_of(without_tests_in_quarantine(report), losses.kind)):
         runs = test.repeats
         if isinstance(runs, UnsetType) or runs.outcome in {"regressed", "failed"} or _fails_by_itself(test):
             continue

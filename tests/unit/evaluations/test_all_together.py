@@ -27,6 +27,8 @@ from turncheck.comparison.together import (
     p_value_of_losses,
     pairs_of,
 )
+from turncheck.evaluations.varying.all_together import AllTogether
+from turncheck.evaluations.varying.attempts import BaseRuns, BudgetShare, RepeatedTest
 from turncheck.report.model import GateSettings
 from turncheck.run.repeats import rules_of, worth_of
 from turncheck.settings.repeats import RepeatRules, Worth, repeat_rules
@@ -54,6 +56,17 @@ def test_the_evidence_of_pairs_that_differ_by_chance_is_one_on_average(pairs: in
         return (mean(lost + 1, gained) + mean(lost, gained + 1)) / 2
 
     assert isclose(mean(0, 0), 1, abs_tol=1e-9)
+
+
+@pytest.mark.parametrize(("worst", "goes_on"), [("FFPP", True), ("FFFP", False)])
+def test_what_fails_in_half_of_few_runs_is_among_all_what_fails_in_most_is_found_by_itself(
+    worst: str, goes_on: bool
+) -> None:
+    runs = [worst, "FPPP", *["PPPP"] * 6]
+    tests = [RepeatedTest[str](number, runs=one, base=BaseRuns("PPPPP")) for number, one in enumerate(runs)]
+    together = AllTogether(tests, RepeatRules(), BudgetShare(5000, 900, len(tests)), is_beside=lambda _: False)
+    together.begin(in_turn=False, must_pass=True)
+    assert together.is_open == goes_on
 
 
 def test_looking_after_each_pair_raises_few_alarms() -> None:

@@ -138,7 +138,7 @@ class AllTogether(Generic[Answer]):
         if p_value <= together.level_at(runs, first, most, self._level):
             return False
         if runs > first:
-            p_value = together.p_value_of_losses(_strata(_others(tests)), middle=True)
+            p_value = together.p_value_of_losses(_strata(_others(tests, half=True)), middle=True)
         if not together.is_worth_another_look(p_value, runs, first, most):
             return False
         has_few = sum(one.base_runs for one in strata) < ENOUGH_OF_A_BASE * len(strata)
@@ -159,9 +159,12 @@ def _chance_of_loss(test: RepeatedTest[Answer]) -> float | None:
     return together.p_value_of_losses([stratum], middle=True)
 
 
-def _others(tests: Iterable[RepeatedTest[Answer]]) -> list[RepeatedTest[Answer]]:
-    """What fails in at least half of its runs is found by itself, and no reason to run all others again."""
-    return [test for test in tests if 2 * test.failed < len(test.runs)]
+def _others(tests: Iterable[RepeatedTest[Answer]], *, half: bool = False) -> list[RepeatedTest[Answer]]:
+    """What fails in at least half of its runs is found by itself, and no reason to run all others again.
+
+    ``half``: with what fails in exactly half of them. Of the few at the first looks, that is as often chance.
+    """
+    return [test for test in tests if 2 * test.failed < len(test.runs) + half]
 
 
 def _strata(tests: Iterable[RepeatedTest[Answer]]) -> list[together.Stratum]:
