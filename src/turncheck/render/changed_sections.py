@@ -30,6 +30,7 @@ from turncheck.render import entries
 from turncheck.render.case_keys import misunderstood_cases, misunderstood_stories, new_and_old, wrong_sentences
 from turncheck.render.cause_entries import dropped_intent
 from turncheck.render.entries import changed_part, item
+from turncheck.render.figure_tables import lacks_sentences
 from turncheck.render.grouping import Test, caused_first, findings_by_cause, is_caused, number_of_tests
 from turncheck.render.lists import MISUNDERSTOOD, Lists
 from turncheck.render.spans import (
@@ -221,7 +222,8 @@ def changes(lists: Lists, report: Report, compared: Comparison) -> Iterable[Neut
     caused = [case for case in others if is_caused(case)]
     unexplained = [case for case in others if not is_caused(case)]
     wrong = [case for listed in (caused, collided, unexplained) for case in caused_first(listed)]
-    title = f"Newly misclassified sentences ({len(wrong)})"
+    words = "Misclassified sentences" if lacks_sentences(compared) else "Newly misclassified sentences"
+    title = f"{words} ({len(wrong)})"
     yield lists.listed("wrong", title, wrong, entries.sentence)
     noisy = {id(case) for _, case in flips}
     labels = [

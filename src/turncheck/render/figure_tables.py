@@ -105,10 +105,17 @@ def confusion_table(report: Report) -> NeutralSection:
 
 
 def more_confused(report: Report, compared: Comparison) -> NeutralSection:
-    """The same, but only what the base has not, or less often."""
+    """The same, but only what the base has not, or less often; all if the base judged no sentence."""
+    if lacks_sentences(compared):
+        return confusion_table(report)
     base = {(pair.expected, pair.predicted): pair.count for pair in compared.base_confusions}
     more = [pair for pair in _confusions(report) if pair.count > base.get((pair.expected, pair.predicted), 0)]
     return _confused(more, "Intents confused more often than on the base")
+
+
+def lacks_sentences(compared: Comparison) -> bool:
+    """Whether the base judged none of the sentences."""
+    return any(lack.evaluation == "nlu" and lack.cases is None for lack in compared.base_lacks)
 
 
 def _confusions(report: Report) -> Sequence[Confusion]:
