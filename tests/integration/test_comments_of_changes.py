@@ -487,6 +487,15 @@ def test_a_deleted_file_is_named_as_the_cause_of_what_it_breaks(
     golden(next(line for line in judged.comment.splitlines() if line.startswith(f"- ⚠️ `{deleted['path']}`")))
 
 
+def test_a_deleted_file_is_no_cause_of_what_could_not_be_run_before(repository: Repository, golden: Golden) -> None:
+    base = {**LENT, C: "", "data/more.yml": MORE_SENTENCES}
+
+    judged = repository.judged(base, {**base, "data/more.yml": ""})
+
+    golden(judged.verdict["summary"])
+    assert judged.verdict["summary"].index("'data/more.yml'") > judged.verdict["summary"].index("config.yml")
+
+
 OF_REPAIR, OF_RENT = ("intent: repair", "action: utter_repair"), ("intent: rent", "action: utter_rent")
 TWINS = {
     "in another file, too": rule("twin", *OF_RENT),

@@ -115,8 +115,9 @@ def _clauses(gate: JudgedGate, report: Report, comparison: Comparison | None) ->
         return [Clause(cut(f"stopped before the end: {first_line(report.stopped or '')}"))]
     if subject == "faults":
         partly = {"partly"} if all(skipped.part for skipped in wording.by_cause(faults)[0]) else set()
-        words = f"{wording.cause_first(faults)}{_as_on_the_base(faults, comparison)}"
-        return [Clause(words, frozenset({"faults", "not run"} | partly))]
+        as_there = _as_on_the_base(faults, comparison)
+        old = {"old"} if as_there else set()
+        return [Clause(f"{wording.cause_first(faults)}{as_there}", frozenset({"faults", "not run"} | partly | old))]
     if subject == "errors":
         return _about_errors(gate, report, comparison)
     if gate.why == "nothing tested":

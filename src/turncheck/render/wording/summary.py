@@ -369,8 +369,8 @@ def summarize(
     misunderstood = _all_misunderstood(report, compared)
     tests_fail = any(gate.gate.subject == "tests" for gate in failing)
     clauses = and_more(failing_clauses(failing, report, comparison), max(1, _MOST - bool(intents)))
-    if clauses and compared and (deleted := deleted_in_words(compared)):
-        clauses[0] = Clause(f"{deleted}: {clauses[0].words}", clauses[0].says)
+    if compared and (deleted := deleted_in_words(compared)):
+        clauses = _after_deleted(clauses, deleted)
     cut = 0 if failing and failing[0].gate.subject == "tests" else 1
     newly = bool(failed_tests.newly_misunderstood(report, comparison))
     named = _named(failing, compared)
@@ -408,6 +408,15 @@ def summarize(
     if len(found) > _MOST and more and not newly:  # what the change did comes before what the base has too
         found = [words for words in found if words != misunderstood]
     return "; ".join(found[:_MOST])
+
+
+def _after_deleted(clauses: Sequence[Clause], deleted: str) -> list[Clause]:
+    """Put which file was deleted before the first clause about something that the base does not have."""
+    first = next((index for index, clause in enumerate(clauses) if "old" not in clause.says), None)
+    return [
+        Clause(f"{deleted}: {clause.words}", clause.says) if index == first else clause
+        for index, clause in enumerate(clauses)
+    ]
 
 
 def _named(failing: Sequence[JudgedGate], compared: Comparison | None) -> frozenset[str]:
