@@ -18,6 +18,7 @@ from turncheck.comparison.model import Present
 from turncheck.render.console import render_console
 from turncheck.render.main_metrics import main_metrics, mark, sample_size_note
 from turncheck.render.markdown import render_comment
+from turncheck.render.wording.changes import broken_entities_in_words
 from turncheck.render.wording.figures import change, figure
 from turncheck.render.wording.gates import judge
 from turncheck.report.model import GateSettings, NluPrediction, Skipped
@@ -147,3 +148,20 @@ def test_another_extractor_has_a_row_beside_the_one_of_the_base() -> None:
         ("RegexEntityExtractor", "–", "0.900"),
         ("DIETClassifier", "0.900", "not judged"),
     ]
+
+
+def test_entities_that_are_found_less_often_are_in_the_title(golden: Golden) -> None:
+    def ordered(number: int, *, missed: bool) -> NluPrediction:
+        found = [] if missed and number % 3 else None
+        return example(f"large {number}", f"i{number % 2}", line=number + 1, entities=[(0, 5, "size")], found=found)
+
+    base = report(examples=[ordered(n, missed=False) for n in range(60)], entity_scores=1.0, commit=BASE_COMMIT)
+    head = report(examples=[ordered(n, missed=True) for n in range(60)], entity_scores=0.5)
+    compared = compare(head, Present(base, "git"))
+    verdict = judge(head, compared, GateSettings(fail_on=("new-failures",)))
+    golden(f"{verdict.in_words}: {verdict.summary}")
+
+    overall = next(one for one in compared.metrics if one.name == "nlu.entities.DIETClassifier.f1")
+    named = [replace(overall, name=f"nlu.entities.DIETClassifier[{entity}].f1") for entity in ("size", "city")]
+    golden(broken_entities_in_words(replace(compared, metrics=(overall, *named))))
+    assert broken_entities_in_words(replace(compared, metrics=(*named,))) == ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Final
 
 from turncheck.comparison.changes import (
@@ -193,6 +194,22 @@ def _dropped_overall(compared: Comparison, reported: AbstractSet[str | None]) ->
     named = (("nlu.intents.f1", "F1"), ("nlu.intents.accuracy", "accuracy"))
     worse = {one.name for one in compared.metrics if one.judgement == "worse"} - reported
     return next((f"a real drop of the {what} of intents" for name, what in named if name in worse), "")
+
+
+_F1_OF_ENTITIES: Final = re.compile(r"nlu\.entities\.[^\[]+(?<!\.spans)(?:\[(?P<entity>.+)\])?\.f1")
+
+
+def broken_entities_in_words(compared: Comparison, reported: AbstractSet[str | None] = frozenset()) -> str:
+    """``a real drop of entity 'size'``, of all entities if no single one really drops; empty if they do not."""
+    worse = [one.name for one in compared.metrics if one.judgement == "worse" and one.name not in reported]
+    found = [match for name in worse if (match := _F1_OF_ENTITIES.fullmatch(name))]
+    if all(match["entity"] for match in found):
+        return ""
+    dropped = list(dict.fromkeys(match["entity"] for match in found if match["entity"]))
+    if not dropped:
+        return "a real drop of the F1 of entities"
+    more = f" ({len(dropped) - 1:,} more)" if len(dropped) > 1 else ""
+    return f"a real drop of entity '{dropped[0]}'{more}"
 
 
 def _collide(one: str, other: str) -> str:

@@ -19,6 +19,7 @@ from turncheck.render.wording import tests as wording
 from turncheck.render.wording.causes import because_in_words, is_proved
 from turncheck.render.wording.changes import (
     all_stories_gone,
+    broken_entities_in_words,
     broken_intents_in_words,
     deleted_in_words,
     is_unread,
@@ -365,6 +366,7 @@ def summarize(
     failing = sorted((gate for gate in gates if gate.fails), key=lambda gate: gate.gate.rank)
     about = {gate.metric for gate in failing}
     intents = broken_intents_in_words(compared, about) if compared else ""
+    entities = broken_entities_in_words(compared, about) if compared else ""
     new = mostly_wrong_in_words(compared) if compared else ""
     misunderstood = _all_misunderstood(report, compared)
     tests_fail = any(gate.gate.subject == "tests" for gate in failing)
@@ -375,10 +377,10 @@ def summarize(
     newly = bool(failed_tests.newly_misunderstood(report, comparison))
     named = _named(failing, compared)
     away = [Clause(words) for words in taken_away_in_words(report, compared, named)] if compared else []
-    is_news = bool(clauses or intents or new or _misunderstood(report, comparison))
+    is_news = bool(clauses or intents or entities or new or _misunderstood(report, comparison))
     if is_news:
         lead = clauses[: cut + any("explained" in clause.says for clause in clauses[cut : cut + 1])]
-        broken = [Clause(intents), *clauses[len(lead) :], Clause(misunderstood if newly else "")]
+        broken = [Clause(intents), Clause(entities), *clauses[len(lead) :], Clause(misunderstood if newly else "")]
         first = [clause for clause in (*lead, *away[:1], *broken, *away[1:]) if clause.words]
         if new:  # after what fails; if nothing does, always among what is said
             first.insert(len(clauses) + len(away[:1]) if clauses else min(len(first), _MOST - 1), Clause(new))
@@ -527,7 +529,9 @@ def _badly_understood(comparison: Comparison) -> Reservation:
         return "less is understood"
     worse = len(dropped_intents(comparison))
     overall = worse != 1 and broken_intents_in_words(comparison)
-    return "an intent is worse" if worse == 1 else "intents are worse" if overall else ""
+    if worse == 1 or overall:
+        return "an intent is worse" if worse == 1 else "intents are worse"
+    return "entities are worse" if broken_entities_in_words(comparison) else ""
 
 
 def _misunderstood(report: Report, comparison: Comparison | None) -> Reservation:

@@ -112,6 +112,7 @@ Reservation = Literal[
     "changes cannot be judged",
     "an intent is worse",
     "intents are worse",
+    "entities are worse",
     "a story is misunderstood",
     "stories are misunderstood",
     "an end-to-end case is misunderstood",
