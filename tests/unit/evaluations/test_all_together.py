@@ -166,6 +166,25 @@ def test_worse_by_less_than_the_base_allows_passes_and_says_so(golden: Golden) -
     golden(worse[0].warning)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("rate", "worth", "regresses"),
+    [(0.55, Worth(0.7, True), False), (0.55, Worth(0.7, False), True), (1.0, Worth(0.7, True), True)],
+)
+def test_a_loss_below_what_is_allowed_is_no_regression_however_sure_it_is(
+    rate: float, worth: Worth, regresses: bool
+) -> None:
+    never = dict.fromkeys(EIGHT, 0.0)
+    base = with_base(evaluated(never), "P" * 20)
+    found = set()
+    for seed in range(4):
+        now = {**never, EIGHT[0]: rate}
+        section = evaluated(now, base, on_base=base_of(never, 5), seed=seed, worth=lambda: worth)
+        found.add(of(section, EIGHT[0]).outcome)
+    assert ("regressed" in found) == regresses
+    assert regresses or "worse" in found
+
+
 def test_equal_bots_have_no_case_that_is_worse() -> None:
     for seed in range(10):
         rates = dict.fromkeys(EIGHT, 0.2)

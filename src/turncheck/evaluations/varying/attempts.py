@@ -233,6 +233,13 @@ class RepeatedTest(Generic[Answer]):
             if run.sign in {"passed", "failed"}
         ]
 
+    def loses_less_than(self, worth: float) -> bool:
+        """Whether it fails more often than on the base by less than this; one that never passes does not."""
+        base = self.base.runs.upper()
+        if not (base and self.passed):
+            return False
+        return self.failed / len(self.runs) - base.count("F") / len(base) < worth
+
     @property
     def fails_beside_base(self) -> bool:
         """Whether the base, asked in turn with this side often enough to tell, never passed."""

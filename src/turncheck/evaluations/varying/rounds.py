@@ -482,8 +482,8 @@ class Rounds(Generic[Answer]):
         worse = repeats.alarms(evidence, self.rules.false_alarms, number, before)
         for one, (test, weighed) in of_test.items():
             if one in worse:
-                test.is_worse = True
-                test.verdict = "regressed" if test.base.runs else "failed"
+                test.is_worse, test.is_tolerated = True, self.tolerates_worse and test.loses_less_than(self.rules.worth)
+                test.verdict = "worse" if test.is_tolerated else "regressed" if test.base.runs else "failed"
             elif weighed.is_usual:
                 test.verdict = test.as_usual
 
