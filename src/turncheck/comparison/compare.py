@@ -34,7 +34,7 @@ from turncheck.comparison.misunderstood import misunderstood_sentences
 from turncheck.comparison.newly_judged import newly_judged
 from turncheck.comparison.renames import renamed_names, renamed_on_both, validation_beside
 from turncheck.comparison.significance import paired_predictions
-from turncheck.comparison.training_changes import cut_intents, relabelled, stripped, without_stripped
+from turncheck.comparison.training_changes import cut_intents, names_now, relabelled, stripped, without_stripped
 from turncheck.comparison.understood_differently import not_yet_recorded, with_messages
 from turncheck.messages.phrasing import count, first_line
 
@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from turncheck.comparison.hidden import Hidden
     from turncheck.report.evaluations import Evaluation
     from turncheck.report.model import Report, Unread, Validation
+    from turncheck.report.understanding import Confusion
 
 
 _OF_SENTENCES: Final = ("nlu.intents", "nlu.understood", "nlu.entities", "nlu.responses")
@@ -283,7 +284,7 @@ def _compare(head: Report, base: Report, used: model.BaselineUsed) -> model.Comp
         newly_judged=()
         if "nlu" in on_base.parts or has_unlisted(base, head)
         else newly_judged(base, head, renamed, examples, batch),
-        base_confusions=base.nlu.intents.confusions if base.nlu and base.nlu.intents else (),
+        base_confusions=_confused_there(base, renamed),
         base_overlap=_overlap(base, head),
         base_notes=base.engine.notes if base.engine else (),
         base_unjudged=tuple(left_out.intent for left_out in base.nlu.unjudged) if base.nlu else (),
@@ -367,6 +368,13 @@ def _no_gain_from_gone(metrics: tuple[MetricDelta, ...], cut: Sequence[CutIntent
         else metric
         for metric in metrics
     )
+
+
+def _confused_there(base: Report, renamed: Sequence[model.Renamed]) -> tuple[Confusion, ...]:
+    """The intents that were confused on the base, as they are called now."""
+    confusions = base.nlu.intents.confusions if base.nlu and base.nlu.intents else ()
+    now = names_now("intents", renamed)
+    return tuple(replace(one, expected=now(one.expected), predicted=now(one.predicted)) for one in confusions)
 
 
 def _overlap(base: Report, head: Report) -> model.Overlap | None:

@@ -316,7 +316,7 @@ class Comparison(Part, frozen=True, kw_only=True):
     newly_judged: tuple[changes.NewlyJudged, ...] = ()
     """What only this side judges, and how many of its sentences are right; first what is mostly wrong."""
     base_confusions: tuple[Confusion, ...] = ()
-    """The intents that were confused on the base, and how often."""
+    """The intents that were confused on the base, as they are called now, and how often."""
     base_overlap: Overlap | None = None
     """How many of the base's judged sentences were also trained on; ``None`` if it was judged in another mode."""
     base_notes: tuple[str, ...] = ()

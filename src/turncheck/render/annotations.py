@@ -231,11 +231,20 @@ def _cause_remarks(report: Report, compared: Comparison) -> list[Remark]:
         intent, places = intent_of(metric.name), [cause.location for cause in metric.known_causes if cause.location]
         title, text = f"makes the intent {one_line(intent, 100)} worse", one_line(why_dropped_in_words(metric), _LINE)
         remarks += [Remark("warning", title, text, place, "cause", intent) for place in places]
-    return remarks
+    repaired = [(TESTS[name][0], case) for name, cases in tests_of(compared) for case in cases.better if case.passed]
+    return [*remarks, *_at_causes(repaired, "notice", "pass", ("it fails", "they fail"))]
 
 
-def _at_causes(tests: Iterable[tuple[str, CaseChange]], level: Level, ends: str) -> list[Remark]:
-    """One remark at each part that makes tests end so, wherever several do it only together."""
+def _at_causes(
+    tests: Iterable[tuple[str, CaseChange]],
+    level: Level,
+    ends: str,
+    without: Sequence[str] = ("it passes", "they pass"),
+) -> list[Remark]:
+    """One remark at each part that makes tests end so, wherever several do it only together.
+
+    ``without``: how one test, or several, end without it.
+    """
     explained: dict[tuple[Cause, ...], list[str]] = {}
     for kind, case in tests:
         if is_proved(case):
@@ -243,7 +252,7 @@ def _at_causes(tests: Iterable[tuple[str, CaseChange]], level: Level, ends: str)
     remarks = []
     for causes, names in explained.items():
         more = f" and {count(len(names) - 1, 'more test')}" if len(names) > 1 else ""
-        text = f"{causes_in_words(causes)}; {without_causes(causes)}, {'they pass' if more else 'it passes'}"
+        text = f"{causes_in_words(causes)}; {without_causes(causes)}, {without[bool(more)]}"
         title = f"makes the {names[0]}{more} {ends}"
         places = [cause.location for cause in causes if cause.location is not None]
         remarks += [Remark(level, title, one_line(text, _LINE), place, "cause", names[0]) for place in places]

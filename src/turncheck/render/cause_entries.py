@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from msgspec.structs import replace
+
 from turncheck.comparison.changes import SINGULAR
 from turncheck.comparison.training_changes import intent_of
 from turncheck.render.spans import Code, Entry, at, line
-from turncheck.render.wording.causes import is_proved, without_causes, without_in_words
+from turncheck.render.wording.causes import beside, is_proved, without_causes, without_in_words
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from turncheck.comparison.changes import CaseChange, FindingChange, MisunderstoodSentence
     from turncheck.comparison.metrics import MetricDelta
+    from turncheck.messages.finding import Finding
     from turncheck.report.causes import Cause
 
 _MOST_RULES: Final = 3
@@ -31,6 +36,18 @@ def causes_of(case: CaseChange, right: str = "passes", wrong: str = "fails") -> 
         return [*entries, *([Entry(line(f"… and {more:,} more rules or stories"))] if more else [])]
     *others, last = parts
     return [*(_cause(part) for part in others), _cause(last, after=f"; {without_in_words(case, right, wrong)}")]
+
+
+def explained_by(finding: Finding | FindingChange, tests: Sequence[tuple[CaseChange, Entry]]) -> list[Entry]:
+    """The tests that fail because of an error, and below each what is proved, unless the error itself says that."""
+    return [
+        replace(
+            entry,
+            line=line("fails because of it: ", *entry.line),
+            below=tuple(causes_of(case) if is_proved(case) and beside(finding, case.causes) else ()),
+        )
+        for case, entry in tests
+    ]
 
 
 def causes_of_sentence(sentence: MisunderstoodSentence) -> list[Entry]:

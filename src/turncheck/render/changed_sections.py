@@ -23,6 +23,7 @@ from turncheck.comparison.changes import (
 from turncheck.comparison.failed_tests import newly_failing_tests, no_longer_checked, tests_because_of
 from turncheck.comparison.losses import losing_tests
 from turncheck.comparison.misunderstood import misunderstood_sentences
+from turncheck.comparison.renames import broken_references
 from turncheck.comparison.tally import faults_of
 from turncheck.comparison.training_changes import dropped_intents, is_likely_misparsed, noise_of, sentences_of
 from turncheck.messages.phrasing import count
@@ -324,12 +325,14 @@ def _names(lists: Lists, report: Report, compared: Comparison) -> NeutralSection
         if not _is_told(judged.get((what, named.name)), is_listed=(what, named.name) in listed)
     ]
     found = [entries.named(*name, judged.get((name[0], name[1].name))) for name in names]
-    renamed = [one for one in compared.renamed if one.kind in {"intents", "entities"}]
+    told = [frozenset(broken_references(finding)) for finding in compared.new_findings]
+    renamed = [one for one in compared.renamed if not any({one.old, one.new} <= names for names in told)]
     found += map(entries.renamed, renamed)
     listed_there = {(what, named.name) for what, named, removed in names if not removed}
     others = [one for key, one in judged.items() if key not in listed_there and not one.mostly_wrong]
     found += map(entries.newly_judged, others)
     what = "intents, entities, responses and suites" if others else "intents and entities"
+    what = what if all(one.kind in {"intents", "entities"} for one in renamed) else "names"
     how = "New, renamed and removed" if renamed else "New and removed"
     return lists.listed("names", f"{how} {what} ({len(found)})", found, lambda entry: entry, unfolded=0)
 

@@ -13,7 +13,7 @@ from turncheck.messages.finding import Finding, Location
 from turncheck.messages.phrasing import count
 from turncheck.render import phrases
 from turncheck.render.case_keys import key_of_sentence, key_of_test, key_of_text
-from turncheck.render.cause_entries import causes_of, causes_of_finding, causes_of_sentence
+from turncheck.render.cause_entries import causes_of, causes_of_finding, causes_of_sentence, explained_by
 from turncheck.render.spans import PROSE_LIMIT, Code, Entry, Line, PlaceSpan, Prose, Said, at, line, listed
 from turncheck.render.strength_notes import variant_line
 from turncheck.render.wording.changes import with_it
@@ -325,8 +325,8 @@ def findings(
 ) -> Entry:
     """Findings about one thing, as one entry: the first with what to do, below it the others and what fails by it."""
     first, *others = found
-    tests = [_named_test(*test) for test in because]
-    below = [replace(test, line=line("fails because of it: ", *test.line)) for test in tests]
+    tests = explained_by(first, [(case, _named_test(kind, case)) for kind, case in because])
+    below = list(tests)
     below += causes_of_finding(first) if isinstance(first, changes.FindingChange) else []
     told = {test.place for test in tests}
     places = () if others else map(PlaceSpan, first.others)

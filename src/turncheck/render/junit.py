@@ -46,6 +46,7 @@ from turncheck.render.junit_lines import (
     listed,
     misclassified,
     misparsed_lines_of,
+    newly_right,
     step_lines,
     varying,
 )
@@ -337,6 +338,8 @@ class SuiteWriter:
             lines = [line for step in story.steps for line in step_lines(self._rooted, step)]
             also = [f"also misunderstood: {line}" for line in misparsed_lines_of(self._rooted, story)]
             written.add_failure_info(attribute(message), self._text([*lines, *also, *page, *why], location), "story")
+        elif why:
+            written.stdout = newly_right(why)
         return written
 
     def _settled_by_quarantine(self, written: TestCase, test: FailedTest, *, passed: bool) -> bool:
@@ -403,13 +406,17 @@ class SuiteWriter:
                 self._misunderstood_case(written, result, location, [*page, *why])
             case "error":
                 message = reason if result.reason else words
-                written.add_error_info(attribute(message), self._text([*result.difference, *page], location), "error")
+                written.add_error_info(
+                    attribute(message), self._text([*result.difference, *page, *why], location), "error"
+                )
             case "skipped":
                 _skip(written, reason)
             case "unclear":
                 _skip(written, f"unclear: {reason}")
             case "passed" if result.warning is not None:
                 written.stdout = element(f"passed, although: {reason}")
+            case "passed" if why:
+                written.stdout = newly_right(why)
             case "passed":
                 pass
         return written
@@ -426,6 +433,7 @@ class SuiteWriter:
             written, page = self._case(case), self._on_page(key)
             written.properties = _runs(result, self._flavour)
             test = FailedTest("batch", result.text, repeats=result.repeats, location=result.location)
+            why = self._causes.of_test("batch", result.text, [result.location])
             if self._settled_by_quarantine(written, test, passed=result.passed):
                 pass
             elif result.unclear:
@@ -435,8 +443,10 @@ class SuiteWriter:
             elif not result.passed:
                 words = plain(expected_got(batch_expected(result), batch_actual(result)))
                 message = attribute(_after_runs(result, words))
-                lines = [*batch_lines(result), *page, *self._causes.of_test("batch", result.text, [result.location])]
+                lines = [*batch_lines(result), *page, *why]
                 written.add_failure_info(message, self._text(lines, result.location), "batch")
+            elif why:
+                written.stdout = newly_right(why)
             of_suite[id(suite)].append(written)
         for suite in suites:
             tested = tested_at(suite, self._report.source.measured)

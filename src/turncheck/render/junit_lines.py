@@ -16,7 +16,7 @@ from turncheck.render.wording.repeats import runs_in_words
 from turncheck.report.model import BatchCase, CaseResult, Misunderstanding, NluPrediction, StoryResult, StoryStep
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from turncheck.render.links import PathResolver
 
@@ -121,6 +121,11 @@ def listed(lines: Iterable[str]) -> str:
 def attribute(text: str, limit: int = 400) -> str:
     """Return ``text`` on one line, since readers show attributes as titles."""
     return one_line(text, limit)
+
+
+def newly_right(why: Sequence[str]) -> str:
+    """Say what repaired a test that the base fails."""
+    return element(f"newly right {why[0]}")
 
 
 def element(text: str, limit: int = 20_000) -> str:

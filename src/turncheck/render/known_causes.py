@@ -8,7 +8,7 @@ from turncheck.comparison.failed_tests import tests_of
 from turncheck.comparison.training_changes import dropped_intents, intent_of
 from turncheck.evaluations.kinds import TESTS
 from turncheck.render.case_keys import by_place
-from turncheck.render.wording.causes import why_dropped_in_words, why_found_in_words, why_in_words
+from turncheck.render.wording.causes import is_proved, why_dropped_in_words, why_found_in_words, why_in_words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,14 +26,15 @@ class KnownCauses:
         self._rooted = rooted
         self._tests = {name: by_place(()) for name in TESTS}
         for name, cases in tests_of(compared) if compared else ():
-            self._tests[name] = by_place((*cases.newly_failing, *cases.newly_misunderstood))
+            repaired = [case for case in cases.better if case.passed and is_proved(case)]
+            self._tests[name] = by_place((*cases.newly_failing, *cases.newly_misunderstood, *repaired))
         self._sentences = by_place(compared.examples.newly_failing if compared else ())
         self._findings = {(one.code, one.location): one for one in (compared.new_findings if compared else ())}
         dropped = dropped_intents(compared) if compared else []
         self._intents = {intent_of(metric.name): metric for metric in dropped}
 
     def of_test(self, evaluation: str, name: str, places: Sequence[Location]) -> list[str]:
-        """Return the changed part of the project that makes a test fail, as a line; none if it is not known."""
+        """Return the changed part that makes a test fail, or pass again, as a line; none if it is not known."""
         case = self._tests[evaluation](name, places)
         return self._lines(why_in_words(case) if case is not None else "")
 

@@ -145,5 +145,5 @@ class Printer(Struct, frozen=True):
             self._below(entry)
 
     def _below(self, entry: Entry) -> None:
-        for below in self.writer.below(entry):
-            self.line(f"- {below}", indent=4)
+        for depth, below in self.writer.below(entry):
+            self.line(f"- {below}", indent=4 + 2 * depth)

@@ -212,8 +212,8 @@ class MarkdownWriter(Struct, frozen=True):
             return join([trusted("was at "), linked, trusted(" in "), code(self.base.commit[:8])])
         return linked
 
-    def entry(self, entry: spans.Entry) -> Markdown:
-        """Write an entry with what is below it, as the text of a list's item."""
+    def entry(self, entry: spans.Entry, depth: int = 1) -> Markdown:
+        """Write an entry with what is below it, ``depth`` levels deep, as the text of a list's item."""
         parts = [self.head(entry), self.line(entry.line)]
         if entry.case and (address := self.links.case(entry.case)):
             parts.append(join([trusted(" "), link(trusted("details"), address)]))
@@ -223,7 +223,7 @@ class MarkdownWriter(Struct, frozen=True):
             parts += [trusted(" · " if entry.line else ""), self.place(entry.place)]
         if entry.hint:
             parts += [trusted("<br>"), ticked(entry.hint)]
-        return join([*parts, *self._below(entry)])
+        return join([*parts, *self._below(entry, depth)])
 
     def head(self, entry: spans.Entry) -> Markdown:
         """What comes before the line: the sign, the label and the outcome."""
@@ -232,20 +232,21 @@ class MarkdownWriter(Struct, frozen=True):
         outcome = join([trusted("**"), words(entry.outcome), trusted("**: ")]) if entry.outcome else trusted("")
         return join([sign, label, outcome])
 
-    def _below(self, entry: spans.Entry) -> list[Markdown]:
+    def _below(self, entry: spans.Entry, depth: int) -> list[Markdown]:
         """What is below an entry: some in plain sight, the rest folded."""
-        items = [join([trusted("\n  - "), self.entry(one)]) for one in entry.below]
-        more = trusted(f"\n  - … and {entry.left_out:,} more on the page" if entry.left_out else "")
+        new_line = f"\n{'  ' * depth}"
+        items = [join([trusted(f"{new_line}- "), self.entry(one, depth + 1)]) for one in entry.below]
+        more = trusted(f"{new_line}- … and {entry.left_out:,} more on the page" if entry.left_out else "")
         if entry.in_sight is None:
             return [*items, more]
         shown, folded = items[: entry.in_sight], items[entry.in_sight :]
         number = len(folded) + entry.left_out
         return [
             *shown,
-            trusted(f"\n  <details><summary>{number:,} more</summary>\n"),
+            trusted(f"{new_line}<details><summary>{number:,} more</summary>\n"),
             *folded,
             more,
-            trusted("\n\n  </details>"),
+            trusted(f"\n{new_line}</details>"),
         ]
 
     def item(self, shown: spans.Entry | spans.Row) -> Markdown:

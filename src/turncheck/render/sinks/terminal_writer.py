@@ -66,10 +66,12 @@ class TerminalWriter(Struct, frozen=True):
             return log_line(f"{words} · {place}")
         return log_line(": ".join(part for part in (place, words) if part))
 
-    def below(self, entry: Entry) -> Iterator[str]:
-        """Yield the visible lines below an entry, and how many more there are."""
+    def below(self, entry: Entry, depth: int = 0) -> Iterator[tuple[int, str]]:
+        """Yield the visible lines below an entry, each with its depth, and how many more there are."""
         shown = entry.below if entry.in_sight is None else entry.below[: entry.in_sight]
-        yield from map(self.entry, shown)
+        for one in shown:
+            yield depth, self.entry(one)
+            yield from self.below(one, depth + 1)
         more = len(entry.below) - len(shown) + entry.left_out
         if more:
-            yield f"… and {more:,} more"
+            yield depth, f"… and {more:,} more"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from msgspec import UnsetType
+from msgspec.structs import replace
 
 from turncheck.comparison.changes import SINGULAR, number_of
 from turncheck.comparison.training_changes import sentences_of
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from turncheck.comparison.changes import CaseChange, FindingChange, MisunderstoodSentence
     from turncheck.comparison.metrics import MetricDelta
     from turncheck.comparison.model import Comparison
+    from turncheck.messages.finding import Finding
     from turncheck.report.causes import Cause
     from turncheck.report.model import Report
 
@@ -48,6 +50,11 @@ def causes_in_words(causes: Sequence[Cause]) -> str:
 def is_proved(case: CaseChange) -> bool:
     """Whether the causes of a test are proved, not just near it."""
     return bool(case.causes) and all(cause.proved for cause in case.causes)
+
+
+def only_proved(case: CaseChange) -> CaseChange:
+    """The test without causes that are not proved."""
+    return case if is_proved(case) else replace(case, causes=())
 
 
 def without_in_words(case: CaseChange, right: str = "passes", wrong: str = "fails") -> str:
@@ -96,6 +103,12 @@ def why_found_in_words(finding: FindingChange) -> str:
     return f"because {causes_in_words(causes)}; {without_causes(causes)}, it is gone"
 
 
+def beside(finding: Finding | FindingChange, causes: Sequence[Cause]) -> tuple[Cause, ...]:
+    """The causes that a finding is not about: ``'a' was renamed to 'b' in this change`` says what was done to both."""
+    about = {name.name for name in finding.names}
+    return tuple(cause for cause in causes if not {cause.name, cause.old_name or cause.name} <= about)
+
+
 def how_proved(report: Report, compared: Comparison | None) -> list[str]:
     """Say how causes were found, what stood in while they were tried, and whether some had to be left open."""
     found = report.causes
@@ -121,7 +134,7 @@ def _in_series(words: Sequence[str]) -> str:
 
 
 def because_in_words(tests: Sequence[CaseChange], explained: Collection[int] = ()) -> str:
-    """Say, as the end of a clause about tests that newly fail, why most of them do; "" if nothing is known.
+    """Say, as the end of a clause about tests that changed sides, why most of them did; "" if nothing is known.
 
     What is not proved is only named if nothing else is, and not for the tests, by place, that are ``explained``
     elsewhere.

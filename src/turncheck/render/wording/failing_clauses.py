@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, Final, Literal
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from turncheck.comparison import failed_tests
 from turncheck.comparison.changes import number_of
@@ -16,7 +17,7 @@ from turncheck.gates.judged import Findings, JudgedGate, LossesOverall
 from turncheck.messages.finding import LEGACY_PROJECT
 from turncheck.messages.phrasing import count, first_line, shortened
 from turncheck.render.wording import tests as wording
-from turncheck.render.wording.causes import because_in_words
+from turncheck.render.wording.causes import because_in_words, beside, is_proved
 from turncheck.render.wording.changes import old_in_words
 from turncheck.render.wording.figures import NO_BASE
 from turncheck.render.wording.reasons.consistency import nothing_tested_in_words
@@ -211,7 +212,18 @@ def _single_error(
     findings = report.validation.findings if report.validation else ()
     errors = [one for one in findings if one.severity == "error"]
     old = old_in_words(errors, comparison, "error") if not gate.gate.new else ""
-    return f"{_quoted(finding)}{old}"
+    return f"{_quoted(finding)}{old}{_why_explained(finding, comparison)}"
+
+
+def _why_explained(finding: Finding | FindingChange, comparison: Comparison | None) -> str:
+    """What is proved to make tests fail that all fail because of one error, unless the error itself says that."""
+    if comparison is None:
+        return ""
+    explained = failed_tests.tests_because_of(comparison).get(finding.location, [])
+    if len(explained) < len(failed_tests.newly_failing_tests(comparison)):
+        return ""  # the clause about the tests says it
+    proved = [replace(case, causes=beside(finding, case.causes)) for _, case in explained if is_proved(case)]
+    return because_in_words([case for case in proved if case.causes])
 
 
 def _quoted(finding: Finding | FindingChange) -> str:

@@ -16,7 +16,7 @@ from turncheck.evaluations.kind import OF_ONE, REPEATED, repeats_of
 from turncheck.evaluations.kinds import TESTS, WITHOUT_TESTS
 from turncheck.messages.phrasing import count
 from turncheck.render.wording import tests as wording
-from turncheck.render.wording.causes import because_in_words, is_proved
+from turncheck.render.wording.causes import because_in_words, is_proved, only_proved
 from turncheck.render.wording.changes import (
     all_stories_gone,
     broken_entities_in_words,
@@ -289,8 +289,11 @@ def changes(report: Report, compared: Comparison, failing: Sequence[JudgedGate])
         parts.append(f"the intents are really {f1.judgement}")
     parts += _sentences_that_changed_sides(compared)
     better = [case for _, cases in failed_tests.tests_of(compared) for case in cases.better]
-    if not failing and (repaired := number_of([case for case in better if case.passed])):
-        parts.append(f"{count(repaired, 'test')} newly right")
+    repaired = [case for case in better if case.passed]
+    if not failing and repaired:
+        parts.append(
+            f"{count(number_of(repaired), 'test')} newly right{because_in_words([*map(only_proved, repaired)])}"
+        )
     if edited := edited_tests(compared):
         copies = sum(bool(case.copy_of) for _, cases in failed_tests.tests_of(compared) for case in cases.edited)
         alike = f" ({copies:,} {'says' if copies == 1 else 'say'} the same as another one now)" if copies else ""
