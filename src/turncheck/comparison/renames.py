@@ -133,6 +133,7 @@ def _pairs(
     sentences_after: Mapping[str, frozenset[str]],
 ) -> dict[str, str]:
     pairs = _same({name: item.content for name, item in gone.items()}, {n: item.content for n, item in new.items()})
+    pairs = {old: name for old, name in pairs.items() if _names_the_same(gone[old], new[name])}
     if not sentences_before:  # those of an intent say which name it has now
         pairs = {old: name for old, name in pairs.items() if not _is_split(old, new)}
     for old, examples in sentences_before.items():
@@ -149,6 +150,11 @@ def _pairs(
         if len(near) == 1 and not _is_split(old, new):
             pairs[old] = near[0]
     return pairs
+
+
+def _names_the_same(one: CoverageItem, other: CoverageItem) -> bool:
+    """Whether two items name the same others; what has the name of the item may have got its new one, too."""
+    return other.names in {one.names, tuple(sorted(other.name if name == one.name else name for name in one.names))}
 
 
 def _defined(report: Report, kind: str) -> dict[str, Location]:
@@ -293,6 +299,8 @@ _UNUSED: Final = frozenset(
 """The codes of findings that say: this name is defined, and nothing uses it. The other side of the same mistake."""
 _OTHER_SIDE: Final = _UNUSED | {"mapping-slot-not-required"}
 """Those that follow from a rename while something keeps the old name: a form requires that, not the new one."""
+_CLASS: Final = "class"
+"""What names the action that a class of the project defines: it is left over, too, if the action is not used."""
 _KINDS_OF_NAME: Final[Mapping[str, tuple[str, ...]]] = {
     "intent": ("intents",),
     "entity": ("entities",),
@@ -300,6 +308,7 @@ _KINDS_OF_NAME: Final[Mapping[str, tuple[str, ...]]] = {
     "form": ("forms", "actions"),
     "response": ("responses",),
     "action": ("actions", "responses", "forms"),
+    _CLASS: ("actions",),
     "flow": ("flows",),
 }
 """What a finding's names name, and the kinds of items of a project that each may mean."""
@@ -397,10 +406,15 @@ def _with_one_for_each_name(
     """
     if not any(gone.values()):
         return tuple(findings)
+    missing = [_missed(finding, gone) for finding in findings if not _is_class(finding)]
+    told = {*now, *missing}
     uses: dict[tuple[str, str], list[Finding]] = defaultdict(list)
     others: list[Finding] = []
     for finding in findings:
-        missed = _missed(finding, gone) or next(
+        missed = _missed(finding, gone)
+        if _is_class(finding) and missed not in told:
+            missed = None  # the code of an action that is not wanted any more
+        missed = missed or next(
             (left_behind[name][:2] for name in _names(finding) if finding.code in _UNUSED and name in left_behind), None
         )
         if missed is None:
@@ -461,6 +475,10 @@ def _missed(finding: Finding, gone: Mapping[str, frozenset[str]]) -> tuple[str, 
             if name.name in gone.get(kind, ()):
                 return kind, name.name
     return None
+
+
+def _is_class(finding: Finding) -> bool:
+    return any(name.kind == _CLASS for name in finding.names)
 
 
 def _names(finding: Finding) -> frozenset[str]:

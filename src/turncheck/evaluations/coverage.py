@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import json
 import re
@@ -153,9 +154,7 @@ def coverage(project: model.Project, reached: Reached, code: Mapping[str, str]) 
             if not action.name.startswith(UTTER)
         ],
         "responses": [coverage_item(r.name, r.location, r, r.name in full.actions) for r in domain.responses.values()],
-        "slots": [
-            coverage_item(slot.name, slot.location, slot, slot.name in full.slots) for slot in domain.slots.values()
-        ],
+        "slots": [_slot_item(slot, slot.name in full.slots) for slot in domain.slots.values()],
         "forms": [
             coverage_item(form.name, form.location, form, form.name in full.forms) for form in domain.forms.values()
         ],
@@ -173,6 +172,15 @@ def _action_item(action: model.Action, places: Sequence[str], code: str | None, 
         unnamed = _CLASS_NAME.sub("class", code).replace(repr(action.name), "''")
         return msgspec.structs.replace(item, content=_digest(unnamed))
     return msgspec.structs.replace(item, content=digest_of(sorted(places)) if places else "")
+
+
+def _slot_item(slot: model.Slot, covered: bool) -> CoverageItem:
+    """A slot, which often has the name of the entity that fills it: either may get another name."""
+    item = coverage_item(slot.name, slot.location, slot, covered)
+    nameless = tuple(msgspec.structs.replace(mapping, entity="") for mapping in slot.mappings)
+    filled_by = {mapping.entity for mapping in slot.mappings if mapping.entity is not None}
+    content = coverage_item(slot.name, slot.location, dataclasses.replace(slot, mappings=nameless), covered).content
+    return msgspec.structs.replace(item, content=content, names=tuple(sorted(filled_by)))
 
 
 def _places_in_flows(project: model.Project) -> dict[str, list[str]]:

@@ -278,7 +278,7 @@ class CoverageItem(Part, frozen=True, kw_only=True, omit_defaults=True):
     content: str = ""
     """A digest of its content without its name: the same if it was only renamed. Empty if it has no content."""
     names: tuple[str, ...] = ()
-    """Of a rule or story: the intents, actions and forms of its steps; omitted for anything else."""
+    """Of a rule or story: the intents, actions and forms of its steps; of a slot: the entities that fill it."""
     steps: tuple[StepDigest, ...] = ()
     """Of a rule or story: its conditions and steps in their order; omitted for anything else."""
 

@@ -28,7 +28,7 @@ CHECKS: Final = (
         'tracker.get_slot("sise")',
         'tracker.get_slot("size")',
         needs=("domain",),
-        about=("slot", "entity", "intent", "response", "action", "form"),
+        about=("slot", "entity", "intent", "response", "action", "form", "class"),
     ),
 )
 
@@ -40,9 +40,11 @@ _VERBS: Final = {
     "response": "says the response",
     "action": "calls the action",
     "form": "names the form",
+    "class": "defines the action",
 }
-
-
+_DEFINED: Final = {"class": "action"}
+"""What a class is, if it is one of the assistant's."""
+_OF_FORMS: Final = ("validate_", "action_ask_", "action_validate_")
 _ABOUT: Final = {"method": "slot"}
 """What a use is of, if its kind does not say it."""
 
@@ -61,10 +63,24 @@ def check_code(facts: Facts) -> Iterator[Finding]:
             continue
         if use.kind in known and use.name not in known[use.kind]:
             places.setdefault((_ABOUT.get(use.kind, use.kind), use.name), []).append(use.location)
+    for name, location in _classes_of_no_action(facts, known["action"]):
+        places.setdefault(("class", name), []).append(location)
     for (kind, name), (first, *others) in places.items():
         message = f"Python code {_VERBS[kind]} '{name}', which the domain does not define."
-        near = suggestion(name, known[kind])
+        near = suggestion(name, known[_DEFINED.get(kind, kind)])
         yield found("code-name-undefined", message, first, near, others, names=(Name(kind, name),))
+
+
+def _classes_of_no_action(facts: Facts, known: AbstractSet[str]) -> Iterator[tuple[str, Location]]:
+    """Actions that the code defines and the domain does not, if one of the domain's without code has nearly that name.
+
+    Those of forms have a check of their own.
+    """
+    classes = [use for use in facts.code_uses if use.kind == "class"]
+    lacking = facts.domain.actions.keys() - {use.name for use in classes}
+    for use in classes:
+        if use.name not in known and not use.name.startswith(_OF_FORMS) and suggestion(use.name, lacking):
+            yield use.name, use.location
 
 
 def _known(facts: Facts) -> Mapping[str, AbstractSet[str]]:

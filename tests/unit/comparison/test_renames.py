@@ -103,6 +103,9 @@ def changed(base: Path, copy: Path, edits: Sequence[tuple[str, str]], files: Seq
         ([("pizza_form", "meal_form")], [("forms", "pizza_form", "meal_form")]),
         ([("action_bake", "action_bake_it")], [("actions", "action_bake", "action_bake_it")]),
         ([("action_bake", "action_deliver")], []),
+        ([("slots:\n  size:", "slots:\n  crust:")], [("slots", "size", "crust")]),  # the entity keeps its name
+        ([("size", "crust")], [("entities", "size", "crust"), ("slots", "size", "crust")]),
+        ([("slots:\n  size:", "slots:\n  crust:"), ("entity: size", "entity: drink")], []),  # of another entity
     ],
 )
 def test_what_has_another_name_is_known_by_its_content_or_by_its_name(
@@ -264,6 +267,7 @@ WAITS = "actions:\n- action_wait\n- validate_pizza_form\n"
         (("- order\n", "- order_food\n"), "order", {"actions/a.py": [9]}),
         (("  pizza_form:", "  meal_form:"), "pizza_form", {"actions/a.py": [9], "domain.yml": [27, 43]}),
         (("- action_wait\n", "- action_wait_now\n"), "action_wait", {"actions/a.py": [10]}),
+        (("- action_bake\n", "- action_bake_it\n"), "action_bake", {"actions/a.py": [3]}),
     ],
 )
 def test_all_uses_of_a_renamed_name_are_counted_each_once(
