@@ -6,6 +6,8 @@ each other, at its changed line, with advice about the change.
 
 from __future__ import annotations
 
+from bisect import bisect_right
+from collections import Counter
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -17,11 +19,11 @@ from turncheck.messages.phrasing import count
 from turncheck.report.model import FindingCounts
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from turncheck.messages.finding import Finding, Location
     from turncheck.report.causes import Cause, Causes, CausesOfFinding
-    from turncheck.report.model import Report, Skipped, Validation
+    from turncheck.report.model import CoverageItem, Report, Skipped, Validation
 
 _OF_RULES: Final = "rule-contradiction"
 CONTRADICTIONS: Final = frozenset({_OF_RULES, "story-conflict"})
@@ -48,8 +50,8 @@ def at_their_causes(validation: Validation | None, report: Report, base: Report)
     caused, others = _by_cause(validation.findings, found)
     if not caused:
         return None
-    rules = _rules_of(report)
-    merged = [_of_causes(causes, findings, rules) for (_, causes), findings in _keys_as_one(caused).items()]
+    blocks = _Blocks(report)
+    merged = [_of_causes(causes, findings, blocks) for (_, causes), findings in _keys_as_one(caused).items()]
     findings = tuple(sorted((*others, *merged), key=lambda finding: finding.order))
     severities = [finding.severity for finding in findings]
     counts = FindingCounts(**{name: severities.count(name) for name in ("error", "warning", "info")})
@@ -113,7 +115,7 @@ def _place(cause: Cause) -> tuple[str, int, int]:
     return cause.location.sort_key if cause.location is not None else ("", 0, 0)
 
 
-def _of_causes(causes: tuple[Cause, ...], findings: Sequence[Finding], rules: Collection[str]) -> Finding:
+def _of_causes(causes: tuple[Cause, ...], findings: Sequence[Finding], blocks: _Blocks) -> Finding:
     """All contradictions that a changed rule or story brings, or several of which none alone does, as one finding."""
     named = _stories_of(findings)
     first, is_single, keys = causes[0], len(causes) == 1, _keys_of(findings)
@@ -121,7 +123,9 @@ def _of_causes(causes: tuple[Cause, ...], findings: Sequence[Finding], rules: Co
     others = [name for name in named if name != first.name or not is_block] or list(
         dict.fromkeys(str(one.location) for one in findings)
     )
-    fault = _fault(causes, others, rules, keys)
+    with_others = is_single and first.kind != "rules"
+    places = {place for one in findings for place in ((one.location, *one.others) if with_others else (one.location,))}
+    fault = _fault(causes, blocks.numbers(others, places), blocks.rules, keys)
     if keys:
         message = f"{fault}: {count(len(named), 'rule')} contradict each other."
         each = f"the intent '{keys[0].name}'" if len(keys) == 1 else f"each of these intents, for '{keys[0].name}'"
@@ -130,8 +134,6 @@ def _of_causes(causes: tuple[Cause, ...], findings: Sequence[Finding], rules: Co
         message, hint = f"The {fault}: {some_of(others)}.", _ADVICE if is_block else _ADVICE_FOR_OTHERS
     else:
         message, hint = f"{fault}: {some_of([cause.name for cause in causes])}.", _ADVICE_FOR_SEVERAL
-    with_others = is_single and first.kind != "rules"
-    places = {place for one in findings for place in ((one.location, *one.others) if with_others else (one.location,))}
     at = [place for cause in causes if (place := cause.location)] or [finding.location for finding in findings]
     location = min(at, key=lambda place: place.sort_key)
     return msgspec.structs.replace(
@@ -157,10 +159,16 @@ def _keys_of(findings: Sequence[Finding]) -> tuple[Name, ...]:
     return tuple(Name("intent", intent) for intent in sorted({finding.names[0].name for finding in findings}))
 
 
-def _fault(causes: Sequence[Cause], contradicted: Collection[str], rules: Collection[str], keys: Sequence[Name]) -> str:
+def _fault(
+    causes: Sequence[Cause], contradicted: Mapping[str, int], rules: Collection[str], keys: Sequence[Name]
+) -> str:
     """What is wrong: ``rule 'greet' was changed and now contradicts 2 stories``, or what rules see of an intent's keys.
 
-    ``keys`` names the intents, if all contradictions are between rules for their keys.
+    Args:
+        causes: the changed parts.
+        contradicted: the names of rules and stories that contradict these or each other, and how many have each.
+        rules: the names of rules.
+        keys: the retrieval intents, if all contradictions are between rules for their keys.
     """
     if keys:
         only, hidden = (some_of([f"{key.name}{end}" for key in keys]) for end in ("", "/…"))
@@ -170,9 +178,10 @@ def _fault(causes: Sequence[Cause], contradicted: Collection[str], rules: Collec
         parts = [count(of_rules, "rule")] if of_rules else []
         parts += [count(len(causes) - of_rules, "story", "stories")] if len(causes) > of_rules else []
         return f"{' and '.join(parts)} of this change contradict each other"
-    of_rules = sum(name in rules for name in contradicted)
+    number = sum(contradicted.values())
+    of_rules = sum(times for name, times in contradicted.items() if name in rules)
     counted = [
-        *([count(len(contradicted) - of_rules, "story", "stories")] if len(contradicted) > of_rules else []),
+        *([count(number - of_rules, "story", "stories")] if number > of_rules else []),
         *([count(of_rules, "rule")] if of_rules else []),
     ]
     if causes[0].kind not in _BLOCKS:
@@ -186,9 +195,25 @@ def some_of(names: Sequence[str]) -> str:
     return f"{named} and {len(names) - _MOST_NAMED:,} more" if len(names) > _MOST_NAMED else named
 
 
-def _rules_of(report: Report) -> frozenset[str]:
-    rules = report.coverage.get("rules")
-    return frozenset(item.name for item in rules.items) if rules is not None else frozenset()
+class _Blocks:
+    """The rules and stories of a report: several may have one name."""
+
+    def __init__(self, report: Report) -> None:
+        of_kinds = {kind: report.coverage[kind].items for kind in _BLOCKS if kind in report.coverage}
+        self.rules = frozenset(item.name for item in of_kinds.get("rules", ()))
+        items = (item for of_kind in of_kinds.values() for item in of_kind)
+        self._items = sorted(items, key=lambda item: item.location.sort_key)
+
+    def numbers(self, names: Sequence[str], places: Collection[Location]) -> dict[str, int]:
+        """Count the rules and stories of each name in which any of the places is."""
+        holding = {item.location: item.name for place in places if (item := self._at(place)) is not None}
+        times = Counter(holding.values())
+        return {name: max(1, times[name]) for name in names}
+
+    def _at(self, place: Location) -> CoverageItem | None:
+        before = bisect_right(self._items, place.sort_key, key=lambda item: item.location.sort_key)
+        found = self._items[before - 1] if before else None
+        return found if found is not None and found.location.path == place.path else None
 
 
 def _in_short(cause: Cause) -> str:
@@ -210,7 +235,7 @@ def with_faults_by_cause(report: Report) -> Report:
         return report
     causes = {(cause.location, cause.name): (cause,) for cause in _causes_of(report.causes)}
     mutual = [cause for one in report.causes.mutual for cause in one.causes]
-    rules = _rules_of(report)
+    blocks = _Blocks(report)
     caused: dict[Location, tuple[str, Location]] = {}
     for finding in findings:
         named = next((name.name for name in finding.about if name.kind == "cause"), None)
@@ -220,8 +245,9 @@ def with_faults_by_cause(report: Report) -> Report:
         of_finding = causes.get((finding.location, named)) or [one for one in mutual if one.name in about]
         if of_finding:
             contradicted = [name.name for name in finding.about if name.kind == "story"]
-            fault = _fault(of_finding, contradicted, rules, finding.names)
-            caused |= dict.fromkeys((finding.location, *finding.others), (fault, finding.location))
+            places = (finding.location, *finding.others)
+            fault = _fault(of_finding, blocks.numbers(contradicted, places), blocks.rules, finding.names)
+            caused |= dict.fromkeys(places, (fault, finding.location))
     if not caused:
         return report
     skipped = tuple(
