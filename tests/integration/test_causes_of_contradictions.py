@@ -57,15 +57,14 @@ def test_a_changed_rule_is_to_blame_for_the_stories_that_it_contradicts(judged: 
     assert [cause.name for cause in finding.causes] == ["greets"]
 
 
-def test_stories_of_one_name_are_several(judged: Callable[..., Outcome]) -> None:
+def test_stories_of_one_name_are_several(judged: Callable[..., Outcome], golden: Golden) -> None:
     changed = {"data/rules.yml": GREETS["data/rules.yml"].replace(*WAITS_FOR)}
     stories = STORIES.replace("wait", "greet").replace("greet three times", "greet twice")
 
     outcome = judged(changed, {**BOT, **GREETS, "data/stories.yml": stories})
 
-    what = "rule 'greets' was changed and now contradicts 2 stories"
-    assert [message for message, _ in contradictions(outcome)] == [f"The {what}: 'greet twice'."]
-    assert f"R{what[1:]}" in outcome.verdict.summary
+    golden([message for message, _ in contradictions(outcome)])
+    golden(outcome.verdict.summary)
 
 
 def test_a_new_rule_is_to_blame(judged: Callable[..., Outcome], golden: Golden) -> None:
