@@ -115,7 +115,7 @@ def test_a_class_of_the_project_is_left_out_and_listed() -> None:
 def test_where_only_a_class_of_the_project_finds_words_chinese_is_split_by_characters(name: str) -> None:
     plan = make_plan(config(name, "DIETClassifier"))
     (own,) = [one for one in plan.substitutions if one.component == name]
-    assert own.used == ("WhitespaceTokenizer, for Chinese by characters" if name.endswith("Tokenizer") else None)
+    assert (own.used is not None) == name.endswith("Tokenizer")
     assert len(make_tokenizer(plan.tokenizer, Path()).tokenize("今天 天气").spans) == 4
 
 

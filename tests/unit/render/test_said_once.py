@@ -194,19 +194,19 @@ def test_a_fault_of_both_sides_is_said_once(golden: Golden) -> None:
 
 
 @pytest.mark.parametrize(
-    ("there", "words"),
+    "there",
     [
-        ("the policies cannot be trained: rules contradict (data/rules.yml:9:3)", ", as on the base"),
-        ("the policies cannot be trained: unknown policy 'TedPolicy' (config.yml:4:3)", ", nor on the base"),
-        ("the domain cannot be read completely: domain.yml:2:1: This is not YAML", ", nor on the base"),
+        "the policies cannot be trained: rules contradict (data/rules.yml:9:3)",
+        "the policies cannot be trained: unknown policy 'TedPolicy' (config.yml:4:3)",
+        "the domain cannot be read completely: domain.yml:2:1: This is not YAML",
     ],
 )
-def test_another_fault_of_the_base_is_not_the_same(there: str, words: str) -> None:
+def test_another_fault_of_the_base_is_not_the_same(there: str, golden: Golden) -> None:
     head = report(examples=SENTENCES, findings=[CONTRADICTS], skipped=[CONTRADICTION])
     other = Skipped(evaluation="core", reason=there, fault=True)
     comparison = compare(head, Present(report(examples=SENTENCES, skipped=[other], commit=BASE_COMMIT), "git"))
     verdict = judge(head, comparison, GateSettings(fail_on=("new-errors", "new-failures")))
-    assert f"so core could not be run{words}" in verdict.summary
+    golden(verdict.summary)
 
 
 @pytest.mark.parametrize("names", [("nlu", "core", "e2e"), ("core", "e2e")], ids=len)
