@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 
 KINDS: Final = ("intents", "entities", "slots", "responses", "actions", "forms", "flows")
+_IN_STEPS: Final = frozenset({"responses", "actions", "forms"})
+"""Kinds of which a new name in the place of an old one is to be used in its stead, whatever it does now."""
 _MOST_NAMES: Final = 200
 """If more names of a kind than this are gone, it is a different project."""
 _WORDS: Final = re.compile(r"[^\W_]+")
@@ -35,11 +37,12 @@ def renamed_names(base: Report, head: Report) -> tuple[Renamed, ...]:
     """Return the items whose old name only the base has and whose new name only this side has; each name occurs once.
 
     Two names mean the same item if the content is the same, if they share half of their training sentences (intents;
-    entities share those that they are annotated in), or if the new name is close to the old one and to no other that is
-    gone. What became several (``utter_greet``, now ``utter_greet_en`` and ``utter_greet_fr``) was not renamed to any of
-    them.
+    entities share those that they are annotated in), if one fills the slots that the other did (entities), or if the
+    new name is close to the old one and to no other that is gone. What became several (``utter_greet``, now
+    ``utter_greet_en`` and ``utter_greet_fr``) was not renamed to any of them.
     """
     found: list[Renamed] = []
+    replaced = _replaced(base, head, ("slots",))
     for kind in KINDS:
         if kind in base.coverage and kind in head.coverage:
             before = {item.name: item for item in base.coverage[kind].items}
@@ -50,7 +53,7 @@ def renamed_names(base: Report, head: Report) -> tuple[Renamed, ...]:
             sentences = (_annotated(base), _annotated(head)) if kind == "entities" else sentences
             pairs = {}
             if gone and new and max(len(gone), len(new)) <= _MOST_NAMES:
-                pairs = _pairs(gone, new, *sentences)
+                pairs = _pairs(gone, new, *sentences, replaced if kind == "entities" else {})
             places = {name: item.location for name, item in after.items()}
             if kind == "intents" and sentences[0]:
                 places = _defined(head, kind)
@@ -131,6 +134,7 @@ def _pairs(
     new: Mapping[str, CoverageItem],
     sentences_before: Mapping[str, frozenset[str]],
     sentences_after: Mapping[str, frozenset[str]],
+    replaced: Mapping[str, str],
 ) -> dict[str, str]:
     pairs = _same({name: item.content for name, item in gone.items()}, {n: item.content for n, item in new.items()})
     pairs = {old: name for old, name in pairs.items() if _names_the_same(gone[old], new[name])}
@@ -142,6 +146,11 @@ def _pairs(
             best = max(left, key=lambda name: _common(examples, sentences_after.get(name, frozenset())), default=None)
             if best is not None and _common(examples, sentences_after.get(best, frozenset())) >= _COMMON:
                 pairs[old] = best
+    pairs |= {
+        old: name
+        for old, name in replaced.items()
+        if old in gone and name in new and not (_is_paired(old, pairs) or _is_paired(name, pairs))
+    }
     left_gone = [name for name in gone if name not in pairs]
     left_new = [name for name in new if name not in pairs.values()]
     for old in left_gone:
@@ -155,6 +164,33 @@ def _pairs(
 def _names_the_same(one: CoverageItem, other: CoverageItem) -> bool:
     """Whether two items name the same others; what has the name of the item may have got its new one, too."""
     return other.names in {one.names, tuple(sorted(other.name if name == one.name else name for name in one.names))}
+
+
+def _is_paired(name: str, pairs: Mapping[str, str]) -> bool:
+    return name in pairs or name in pairs.values()
+
+
+def _replaced(base: Report, head: Report, kinds: Iterable[str]) -> dict[str, str]:
+    """The names in whose place another one stands, wherever they stood: in rules and stories, in slots' mappings.
+
+    An item counts that has as many steps as before, and of whose names one is another.
+    """
+    instead: dict[str, set[str]] = defaultdict(set)
+    for kind in kinds:
+        if kind in base.coverage and kind in head.coverage:
+            after = {item.name: item for item in head.coverage[kind].items}
+            for item in base.coverage[kind].items:
+                now = after.get(item.name)
+                if now is None:
+                    continue
+                gone, new = set(item.names) - set(now.names), set(now.names) - set(item.names)
+                is_one = len(gone) == len(new) == 1 and len(item.steps) == len(now.steps)
+                for name in gone:
+                    instead[name].add(min(new) if is_one and (item.steps or item.content == now.content) else "")
+    times = Counter(new for names in instead.values() for new in names)
+    return {
+        old: min(names) for old, names in instead.items() if len(names) == 1 and min(names) and times[min(names)] == 1
+    }
 
 
 def _defined(report: Report, kind: str) -> dict[str, Location]:
@@ -344,13 +380,14 @@ def validation_beside(report: Report, base: Report) -> Validation | None:
         return None
     gone = _gone(base, report)
     now = {(name.kind, name.old): name.new for name in renamed_names(base, report)} if any(gone.values()) else {}
+    instead = _instead(base, report) if any(gone.values()) else {}
     before = base.validation.findings if base.validation is not None else ()
     unused = frozenset(name for one in before if one.code in _UNUSED for name in _names(one))
     left_behind = {name: belongs for name, belongs in _left_behind(now, base, report).items() if name not in unused}
 
     def reported(findings: Sequence[Finding]) -> tuple[Finding, ...]:
         lost = [_of_lost_examples(finding, base, report) for finding in findings]
-        return _with_one_for_each_name(lost, gone, now, left_behind)
+        return _with_one_for_each_name(lost, gone, now, left_behind, instead)
 
     findings = reported(section.findings)
     if of_change := tuple(findings_beside(base, report)):
@@ -399,10 +436,11 @@ def _with_one_for_each_name(
     gone: Mapping[str, frozenset[str]],
     now: Mapping[tuple[str, str], str],
     left_behind: Mapping[str, _LeftBehind],
+    instead: Mapping[tuple[str, str], str],
 ) -> tuple[Finding, ...]:
     """Return the findings with one for each name that is gone; ``now``: the new names of those that were renamed.
 
-    ``left_behind``: what belongs to those by its name.
+    ``left_behind``: what belongs to those by its name. ``instead``: the names that stand in the place of others.
     """
     if not any(gone.values()):
         return tuple(findings)
@@ -433,7 +471,7 @@ def _with_one_for_each_name(
         # While a form requires the slot by its old name, that is how it asks for it, too.
         is_asked = kind == "forms" or any(finding.code == "form-slot-undefined" for finding in found)
         more = [one.location for one in left_behind.values() if one[:2] == (kind, name) and is_asked]
-        parts.append(_as_one(name, now.get((kind, name)), found, more))
+        parts.append(_as_one(name, now.get((kind, name)), instead.get((kind, name)), found, more))
     return tuple(sorted((*left, *parts), key=lambda finding: finding.order))
 
 
@@ -493,17 +531,34 @@ def _still_unused(finding: Finding, before: Mapping[str, str]) -> Finding:
     return replace(finding, hint=f"It was called '{old}' before this change: use the new name where it belongs.")
 
 
-def _as_one(old: str, new: str | None, findings: Sequence[Finding], more: Iterable[Location]) -> Finding:
+def _instead(base: Report, head: Report) -> dict[tuple[str, str], str]:
+    """The new name that stands, by kind and name, wherever one that is gone stood in stories and rules."""
+    replaced = _replaced(base, head, ("rules", "stories"))
+    places = {kind: (_places_of(base, kind), _places_of(head, kind)) for kind in _IN_STEPS}
+    return {
+        (kind, old): new
+        for kind, (before, after) in places.items()
+        for old, new in replaced.items()
+        if old in before and old not in after and new in after and new not in before
+    }
+
+
+def _as_one(
+    old: str, new: str | None, instead: str | None, findings: Sequence[Finding], more: Iterable[Location]
+) -> Finding:
     """All uses of a name as one finding; uses in the data come before those in code and in tests."""
     of_tests, of_code = ("test-", "e2e-", "flow-test-"), "code-"
     first = min(findings, key=lambda one: (one.code.startswith(of_tests), one.code.startswith(of_code), one.order))
     found = [location for finding in (first, *findings) for location in (finding.location, *finding.others)]
     locations = _distinct([*found, *more])
     uses = f"{count(len(locations), 'use')} {'keeps' if len(locations) == 1 else 'keep'}"
-    if new is None:
-        message, hint = f"'{old}' was removed in this change; {uses} its name.", _ADVICE_REMOVED
-    else:
+    if new is not None:
         message, hint = f"'{old}' was renamed to '{new}' in this change; {uses} the old name.", _ADVICE
+    elif instead is not None:
+        new = instead
+        message, hint = f"'{old}' was replaced by '{new}' in this change; {uses} the old name.", _ADVICE
+    else:
+        message, hint = f"'{old}' was removed in this change; {uses} its name.", _ADVICE_REMOVED
     rest = sorted(locations[1:], key=lambda place: place.sort_key)
     names = (Name(_REMOVED, old), *((Name(_RENAMED, new),) if new is not None else ()))
     return replace(

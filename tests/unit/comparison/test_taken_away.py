@@ -288,7 +288,7 @@ def test_of_two_rules_with_one_name_the_one_that_was_removed_is_the_cause(kept: 
     assert (part.name, part.change) == ("bye", "removed")
     assert part.place is not None
     assert part.place.line == line
-    assert f"rule 'bye' was removed (data/rules.yml:{line}:3)" in verdict.summary
+    assert f"rule 'bye' was removed (was at data/rules.yml:{line}:3)" in verdict.summary
 
 
 @pytest.mark.parametrize(
@@ -341,7 +341,8 @@ def test_a_rule_that_explains_only_some_of_the_newly_failing_tests_is_in_the_lin
     _, verdict, _ = judged(report(stories=[*failing[:2], wrong], covered=rules()), base)
 
     assert verdict.summary.startswith(
-        "3 stories newly fail: possibly because rule 'say goodbye' was removed (data/rules.yml:7:3), for 2 of them"
+        "3 stories newly fail: possibly because rule 'say goodbye' was removed"
+        " (was at data/rules.yml:7:3), for 2 of them"
     )
 
 

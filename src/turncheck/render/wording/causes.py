@@ -32,8 +32,8 @@ def part_in_words(cause: Cause) -> str:
 
 
 def cause_in_words(cause: Cause) -> str:
-    """``rule 'greet' was changed (data/rules.yml:12)``."""
-    where = f" ({cause.place})" if cause.place is not None else ""
+    """``rule 'greet' was changed (data/rules.yml:12)``; of what is gone, where it was."""
+    where = f" ({'was at ' if cause.location is None else ''}{cause.place})" if cause.place is not None else ""
     if cause.change == "renamed":
         return f"{SINGULAR.get(cause.kind, 'part')} '{cause.old_name}' was renamed to '{cause.name}'{where}"
     if cause.change == "replaced":
@@ -42,7 +42,7 @@ def cause_in_words(cause: Cause) -> str:
 
 
 def causes_in_words(causes: Sequence[Cause]) -> str:
-    """``rule 'a' was changed (data/rules.yml:12) and slot 'b' was removed (domain.yml:3)``."""
+    """``rule 'a' was changed (data/rules.yml:12) and slot 'b' was removed (was at domain.yml:3)``."""
     *others, last = map(cause_in_words, causes)
     return f"{', '.join(others)} and {last}" if others else last
 
