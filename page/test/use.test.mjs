@@ -234,6 +234,22 @@ test("findings come with the manual's text, by code and by file", async () => {
   }, { hash: "#data" });
 });
 
+test("of a long list the first are shown, and a button shows the others", async () => {
+  await opened("found", async (page) => {
+    const button = (what) => page.getByRole("button", { name: `Show ${what}` });
+    const lists = { ".group": "3 more findings", ".coverage-missed": "1 more part" };
+    for (const [part, what] of Object.entries(lists)) {
+      const entries = page.locator(`${part} .entries > li`);
+      await page.locator(part).first().evaluate((one) => { one.open = true; });
+      await eventually(async () => assert.equal(await entries.count(), 200));
+      await button(what).focus();
+      await page.keyboard.press("Enter");
+      await eventually(async () => assert.equal(await entries.count(), 200 + Number(what[0])));
+      assert.equal(await button(what).count(), 0);
+    }
+  }, { hash: "#data?all=1" });
+});
+
 test("the matrix, its cell, the pairs and their order stand in the address", async () => {
   await opened("bank", async (page) => {
     await page.getByRole("button", { name: "difference" }).click();

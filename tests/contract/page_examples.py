@@ -48,6 +48,7 @@ def write_examples(folder: Path) -> None:
         "unsurer": [_alone(_unsure(0.325))],
         "alike": [_alone(_alike())],
         "varying": [_alone(_varying())],
+        "found": [_alone(_found())],
         "named": [Run(*pull_request(), LINKS), *(_alone(_skipping()) for _ in range(2))],
     }
     for name, runs in pages.items():
@@ -74,6 +75,16 @@ def _long() -> Report:
             example("surer than sure", "greet", line=1200, confidence=3.5),
         ],
         name="long",
+    )
+
+
+def _found() -> Report:
+    """More findings of a kind than a list shows at first, and more parts that no test reaches."""
+    return report(
+        findings=[finding("missing-response", f"'utter_{n}' is missing", line=n) for n in range(1, 204)],
+        stories=[story("s", "a")],
+        covered=coverage("responses", **{f"utter_{n}": (str(n), n > 201) for n in range(1, 203)}),
+        name="found",
     )
 
 

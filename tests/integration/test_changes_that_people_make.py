@@ -565,9 +565,41 @@ KINDS = {
 }
 """Each kind of change that was judged wrongly once, and its test."""
 
+CHECKS_OF_OURS = "../unit/validation/test_own_checks.py::"
+REPORTED = {
+    "azure-or-github-with-a-certificate-of-ones-own": "../unit/ci/test_time_budget.py::"
+    "test_a_certificate_that_is_not_trusted_is_named_at_once_with_the_remedy",
+    "bool-slot-yes": f"{CHECKS_OF_OURS}test_a_slot_holds_values_of_its_type",
+    "botium-gitignore": "../unit/project/test_botium_ignored.py::"
+    "test_ignored_conversations_are_no_tests_and_other_files_are",
+    "botium-variable-unfilled": "../unit/evaluations/test_botium_judging.py::"
+    "test_a_failure_shows_the_values_of_variables",
+    "components-missing": f"{CHECKS_OF_OURS}test_each_part_of_the_nlu_data_needs_a_component",
+    "convert-keeps-a-domain": "../unit/commands/test_convert.py::"
+    "test_a_domain_of_rasa_2_keeps_what_rasa_3_reads_as_it_is",
+    "dash-without-space": "../unit/yaml_tree/test_yaml_positions.py::test_a_dash_without_a_space_is_named",
+    "default-response-unused": f"{CHECKS_OF_OURS}test_what_default_actions_and_policies_say_is_used",
+    "direct-line-buttons": "../contract/test_http_presets.py::"
+    "test_direct_line_has_buttons_beside_the_text_and_in_cards",
+    "inputs-not-trimmed": "../unit/settings/test_settings.py::test_white_space_around_an_input_does_not_count",
+    "lookup-unseen-chinese": f"{CHECKS_OF_OURS}test_entries_of_lookup_tables_are_seen_where_words_have_no_spaces",
+    "openai-parts": "../contract/test_http_presets.py::test_the_parts_of_a_message_are_one_text",
+    "openai-refusal": "../contract/test_http_presets.py::test_openai_may_refuse",
+    "rasa0-cache": "../unit/engines/test_components_of_every_rasa.py::"
+    "test_any_chain_learns_with_a_cache_what_it_learns_without_in_each_version",
+    "retrieval-key-as-action": "../unit/project/test_test_names.py::"
+    "test_an_action_with_a_key_of_a_retrieval_intent_is_told_what_runs",
+    "retrieval-label-undefined": "../unit/project/test_test_names.py::"
+    "test_what_only_a_test_story_names_is_a_note_beside_rasa_and_strictly_shown",
+    "story-of-checkpoints": "../unit/project/test_read_stories.py::"
+    "test_a_fault_is_named_with_its_place_and_the_rest_is_read",
+    "synonym-unreached-but-extracted": f"{CHECKS_OF_OURS}test_only_what_learns_entities_may_extract_a_synonym",
+}
+"""Each kind that users reported in public and that was wrong or weak here, and its test."""
 
-@pytest.mark.parametrize("kind", KINDS)
+
+@pytest.mark.parametrize("kind", KINDS | REPORTED)
 def test_each_kind_has_a_test(kind: str) -> None:
-    file, _, name = KINDS[kind].rpartition("::")
+    file, _, name = (KINDS | REPORTED)[kind].rpartition("::")
     path = Path(__file__).parent / file if file else Path(__file__)
     assert f"def {name}(" in path.read_text("utf-8")

@@ -124,7 +124,7 @@ def _keys_as_actions(facts: Facts) -> Iterator[Finding]:
     for (name, _), (first, *others) in places.items():
         action = name.partition("/")[0]
         message = f"A test names the response '{name}' as an action; stories and rules have '{action}'."
-        hint = f"The test can never pass. Write '{action}', which chooses the response when it runs."
+        hint = f"Write '{action}', which chooses the response when it runs."
         yield found("test-action-undefined", message, first, hint, others, names=(Name("response", name),))
 
 

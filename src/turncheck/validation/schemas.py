@@ -225,8 +225,9 @@ def _says_nothing(item: YamlNode) -> bool:
 
 def _mapping_faults(node: YamlNode, rule: Keys, path: str) -> Iterator[Fault]:
     known = tuple(rule.keys or ())
-    if rule.must_exist and isinstance(node, YamlScalar) and node.value is None:
-        yield Fault("a value is required", path, node.location, keys=known, advice=_ADVICE[_KEYS])
+    if isinstance(node, YamlScalar) and node.value is None:
+        advice = _ADVICE[_KEYS] if rule.must_exist else "Write what belongs below the key, or remove the key."
+        yield Fault("a value is required", path, node.location, keys=known, advice=advice)
         return
     if not isinstance(node, YamlMapping):
         yield Fault(_shown(node), path, node.location, (_KEYS,), known)

@@ -237,8 +237,19 @@ def test_every_pipeline_learns_with_a_cache_what_it_learns_without(
     ensure_cached_is_as_without(project_of(tmp_path, major, pipeline), RunCache())
 
 
+def chain(*names: str, **parameters: object) -> tuple[dict[str, object], ...]:
+    """The components of these names; the parameters are those of the one before the last."""
+    return tuple({"name": name, **(parameters if name == names[-2] else {})} for name in names)
+
+
 @settings(max_examples=12)  # each is trained three times
 @given(st.integers(0, 3), chains())
+# The same classifier or extractor after other features: what it learnt from those must not be taken.
+@example(3, chain("WhitespaceTokenizer", "CountVectorsFeaturizer", "LogisticRegressionClassifier"))
+@example(3, chain("WhitespaceTokenizer", "CountVectorsFeaturizer", "LogisticRegressionClassifier", analyzer="char_wb"))
+@example(3, chain("SpacyTokenizer", "SpacyFeaturizer", "LogisticRegressionClassifier"))
+@example(2, chain("WhitespaceTokenizer", "RegexFeaturizer", "CRFEntityExtractor"))
+@example(2, chain("WhitespaceTokenizer", "RegexFeaturizer", "CRFEntityExtractor", case_sensitive=False))
 @example(0, ({"name": "WhitespaceTokenizer"}, {"name": "CountVectorsFeaturizer"}, {"name": "SklearnIntentClassifier"}))
 @example(1, ({"name": "WhitespaceTokenizer"}, {"name": "CountVectorsFeaturizer"}, {"name": "SklearnIntentClassifier"}))
 @example(

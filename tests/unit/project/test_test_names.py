@@ -87,6 +87,7 @@ NOBODY = 'version: "3.1"\nnlu:\n- intent: nobody\n  examples: |\n    - hello to 
             "size",
         ),
         (["intent: greet", "active_loop: piza_form"], "6:5 test-name-undefined: A test names the form", "pizza_form"),
+        (["user: hi\n    intent: faq/x", "action: utter_faq"], "5:5 test-intent-undefined: A test names the", ""),
         (["intent: greet", "bot: Hello again!"], "6:5 test-action-undefined: A test names the bot message", ""),
         (["intent: greet", "bot: See you sooon"], "6:5 test-action-undefined: ", "See you soon"),
         (["intent: greet", "acton: utter_greet"], "6:5 schema-violation: ", "action"),
@@ -109,6 +110,7 @@ def test_what_only_a_test_story_names_is_a_note_beside_rasa_and_strictly_shown(
         (CASES, case("user: hello", "slot_was_set:\n    - sise: large"), "6:7 e2e-unknown-name: "),
         (CASES, case("user: hello", "uter: utter_greet"), "5:5 e2e-syntax: "),
         ("tests/test_nlu.yml", NOBODY, "5:7 test-intent-undefined: A test names the intent 'nobody'"),
+        ("tests/test_nlu.yml", NOBODY.replace("nobody", "faq/nobody"), "5:7 test-intent-undefined: A test names the"),
         ("tests/test_nlu.yml", "nlu:\n- intent: a\n b: [\n", "3:2 yaml-syntax: "),
     ],
 )

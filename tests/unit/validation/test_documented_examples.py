@@ -85,6 +85,7 @@ PLACES: dict[str, list[Edit]] = {
     "mapping-key-unknown": [IN_SLOT],
     "selector-intent-undefined": [(C, "- name: ResponseSelector", HERE)],
     "selector-missing": [(C, "- name: ResponseSelector", HERE)],
+    "nlu-data-unread": [(C, FILES[C][FILES[C].index("pipeline:") : FILES[C].index("\npolicies:")], HERE)],
     "used-entity-undefined": [(D, "intents:", HERE)],
     "ignored-intent-undefined": [(D, "forms:\n  pizza_form:", HERE), intent("chitchat")],
     "condition-slot-undefined": [(D, "  utter_done:", f"    {HERE}\n  utter_done:"), slot("logged_in", "bool")],

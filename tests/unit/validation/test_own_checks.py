@@ -84,6 +84,7 @@ FAULTS: dict[str, tuple[list[Edit], str]] = {
         "config.yml:10:21",
     ),
     "selector-missing": ([(C, "- name: ResponseSelector\n", "")], "data/nlu.yml:18:7"),
+    "nlu-data-unread": ([(N, "", "- lookup: size\n  examples: |\n    - large\n")], "config.yml:4"),
     "used-entity-undefined": ([(D, "- order\n", "- order:\n    use_entities: [sise]\n")], "domain.yml:6:20"),
     "ignored-intent-undefined": (
         [(D, "    required_slots:", "    ignored_intents: [gret]\n    required_slots:")],
@@ -902,3 +903,33 @@ def test_a_retrieval_intent_needs_a_selector(selectors: str, missing: bool, tmp_
     write_project(tmp_path, ("config.yml", "- name: ResponseSelector\n", selectors))
     found = [one for one in validate(read_project(tmp_path)).findings if one.code == "selector-missing"]
     assert [one.severity for one in found] == ["warning"] * missing
+
+
+CLASSIFIES = "- name: LogisticRegressionClassifier\n"
+LISTED = "- lookup: size\n  examples: |\n    - large\n"
+MATCHED = "- regex: zip\n  examples: |\n    - '[0-9]{5}'\n"
+
+
+@pytest.mark.parametrize(
+    ("components", "data", "unread"),
+    [
+        ("", "", {"intents", "entities"}),
+        (CLASSIFIES, "", {"entities"}),
+        ("- name: FallbackClassifier\n", "", {"intents", "entities"}),
+        ("- name: DIETClassifier\n  intent_classification: false\n", "", {"intents"}),
+        ("- name: DIETClassifier\n  entity_recognition: false\n", "", {"entities"}),
+        (f"{CLASSIFIES}- name: CRFEntityExtractor\n", "", set()),
+        ("- name: own.nlu.Understanding\n", LISTED, set()),
+        ("- name: DIETClassifier\n", LISTED + MATCHED, {"lookup tables", "regexes"}),
+        ("- name: RegexFeaturizer\n- name: DIETClassifier\n", LISTED + MATCHED, set()),
+        ("- name: RegexFeaturizer\n  use_lookup_tables: false\n- name: DIETClassifier\n", LISTED, {"lookup tables"}),
+        (f"{CLASSIFIES}- name: RegexEntityExtractor\n", LISTED, set()),
+        (f"{CLASSIFIES}- name: RegexEntityExtractor\n", MATCHED, {"regexes"}),
+    ],
+)
+def test_each_part_of_the_nlu_data_needs_a_component(
+    components: str, data: str, unread: set[str], tmp_path: Path
+) -> None:
+    write_project(tmp_path, (C, "- name: DIETClassifier\n", components), (N, "", data))
+    found = [one for one in validate(read_project(tmp_path)).findings if one.code == "nlu-data-unread"]
+    assert {name.name for one in found for name in one.about} == unread

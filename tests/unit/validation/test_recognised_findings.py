@@ -170,7 +170,12 @@ def test_whatever_makes_a_finding_about_names_gives_them() -> None:
 
 
 MADE_WITH_A_VARIABLE_CODE = {
-    *("response-without-default", "form-question-missing", "form-action-unlisted"),  # rows with functions: faults
+    *(
+        "response-without-default",
+        "form-question-missing",
+        "form-action-unlisted",
+        "nlu-data-unread",
+    ),  # rows with functions: faults
     *("mapping-form-undefined", "mapping-slot-not-required"),
     *("test-action-undefined", "test-intent-undefined", "test-name-undefined"),
     *("lookup-entry-unseen", "lookup-entry-never-found"),
