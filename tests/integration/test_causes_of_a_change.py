@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from golden_texts import Golden
 from repository_at_work import commit_change
 
 from turncheck import api
+from turncheck.render.annotations import find_annotations
+from turncheck.render.console import render_console
+from turncheck.render.links import Links
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -139,9 +144,10 @@ BOT = {
 
 @pytest.fixture
 def judged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Outcome]:
-    def judge(change: Mapping[str, str], base: Mapping[str, str] = BOT) -> Outcome:
+    def judge(change: Mapping[str, str], base: Mapping[str, str] = BOT, *gates: str) -> Outcome:
         commit_change(tmp_path, base, change)
-        return api.run(".", base="main", evaluations=("validate", "core"), workers=1, fail_on=("new-failures",))
+        fail_on = gates or ("new-failures",)
+        return api.run(".", base="main", evaluations=("validate", "core"), workers=1, fail_on=fail_on)
 
     monkeypatch.chdir(tmp_path)
     return judge
@@ -153,6 +159,18 @@ def edited(name: str, *edits: tuple[str, str]) -> dict[str, str]:
         assert text.count(old) == 1, old
         text = text.replace(old, new)
     return {name: text}
+
+
+def edited_all(name: str, old: str, new: str) -> dict[str, str]:
+    return {name: BOT[name].replace(old, new)}
+
+
+def shown(outcome: Outcome) -> str:
+    return str(render_console(outcome.run.report, outcome.comparison, outcome.verdict, Links()).content)
+
+
+def without_places(line: str) -> str:
+    return re.sub(r"[0-9a-f]{8}\b|[0-9a-f]{7}…", "COMMIT", line)
 
 
 def added(name: str, more: str) -> dict[str, str]:
@@ -252,6 +270,30 @@ def test_a_response_renamed_in_the_tests_too_changes_nothing(judged: Callable[..
 
     assert outcome.verdict.passed
     assert causes(outcome) == {}
+    comment = outcome.texts()[1].encoded.decode().splitlines()
+    assert sum("utter_wait" in line and "utter_hold_on" in line for line in comment) == 1, (
+        "what is renamed is said once"
+    )
+
+
+@pytest.mark.parametrize("what", ["removed", "renamed"])
+def test_an_error_that_explains_a_test_has_what_else_it_takes(
+    judged: Callable[..., Outcome], golden: Golden, what: str
+) -> None:
+    """A response that is removed, and something else that replaced it; one that is only renamed says it all."""
+    domain = BOT["domain.yml"].replace("utter_wait", "utter_hold_on")
+    replaced = {"removed": "utter_lend", "renamed": "utter_hold_on"}[what]
+    if what == "removed":
+        domain = re.sub(r"  utter_wait:\n.*\n", "", BOT["domain.yml"])
+
+    change = {"domain.yml": domain, **edited_all("data/stories.yml", "utter_wait", replaced)}
+    outcome = judged(change, BOT, "new-errors", "new-failures")
+
+    golden(outcome.verdict.summary)
+    for text in (outcome.texts()[1].encoded.decode(), shown(outcome)):
+        lines = text.splitlines()
+        (place,) = [number for number, line in enumerate(lines) if "because of it: " in line]
+        golden("\n".join(without_places(line) for line in lines[place : place + 3]))
 
 
 def test_what_repairs_a_test_is_named(judged: Callable[..., Outcome]) -> None:
@@ -260,6 +302,13 @@ def test_what_repairs_a_test_is_named(judged: Callable[..., Outcome]) -> None:
     outcome = judged({**NOISE, "data/rules.yml": RULES}, broken)
 
     assert causes(outcome, "better") == {"lend a book": [("rules", "submit the address", "changed")]}
+    place = f"data/rules.yml:{RULES.count(chr(10))}"
+    files = {rendered.name: rendered.encoded.decode() for rendered in outcome.renderings()}
+    for name in ("comment.md", "junit.xml", "report.html"):
+        assert place in files[name], name
+    assert place in outcome.verdict.summary
+    (marked,) = [one for one in find_annotations(outcome.run.report, outcome.comparison) if one.level == "notice"]
+    assert f"{marked.path}:{marked.line}" == place
 
 
 def test_an_edited_test_is_never_taken_back(judged: Callable[..., Outcome]) -> None:

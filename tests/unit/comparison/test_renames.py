@@ -288,3 +288,19 @@ def test_all_uses_of_a_renamed_name_are_counted_each_once(
     assert {path: found.get(path) for path in places} == places
     others = [one.message for one in comparison.new_findings if one is not error and f"'{old}'" in one.message]
     assert others == []
+
+
+def test_intents_that_were_confused_on_the_base_are_called_as_now() -> None:
+    before, after = (
+        report(
+            examples=[example("a book please", name, "greet"), example("hi", "greet")],
+            sentences=training(("lend me one", name), ("may I borrow it", name), ("hello", "greet")),
+            covered=coverage("intents", **{name: ("", True), "greet": ("", True)}),
+        )
+        for name in ("lend", "borrow_a_book")
+    )
+
+    compared = compare(after, Present(before, "git"))
+
+    assert [(one.old, one.new) for one in compared.renamed] == [("lend", "borrow_a_book")]
+    assert [(one.expected, one.predicted) for one in compared.base_confusions] == [("borrow_a_book", "greet")]
