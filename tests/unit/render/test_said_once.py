@@ -31,6 +31,7 @@ from turncheck.report.model import (
     Skipped,
     StoryParse,
     TrainingSentence,
+    Unread,
 )
 
 RULES = GateSettings(fail_on=("errors", "new-failures", "gone-tests"), max_regression=("nlu.intents.f1: 0.01",))
@@ -273,3 +274,13 @@ def test_a_place_that_a_failing_test_names_is_not_listed_again(failing: int) -> 
     entry = findings([found], because=tests)
 
     assert [below.place.location for below in entry.below if below.place is not None] == places
+
+
+@pytest.mark.parametrize("part", ["endpoints", "domain"])
+def test_a_fault_in_where_the_servers_are_hides_nothing_that_is_compared(part: str, golden: Golden) -> None:
+    unread = (Unread(location=Location(f"{part}.yml", 4, 3), code="schema-violation", part=part),)
+    head, base = (
+        msgspec.structs.replace(report(stories=[STORY], commit=commit), unread=unread)
+        for commit in ("2" * 40, BASE_COMMIT)
+    )
+    golden(judge(head, compare(head, Present(base, "git")), GateSettings(fail_on=("new-errors",))).summary)

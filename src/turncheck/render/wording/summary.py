@@ -309,7 +309,7 @@ def changes(report: Report, compared: Comparison, failing: Sequence[JudgedGate])
     if worse := sum(metric.judgement == "worse" and not metric.by_cases for metric in compared.metrics):
         return [f"{count(worse, 'figure')} worse than on the base"]
     is_untold = any(runs.is_untold for name in REPEATED for runs in repeats_of(report, name))
-    if report.unread or is_untold or failed_tests.unclear_tests(report):  # nobody knows
+    if _unread_data(report) or is_untold or failed_tests.unclear_tests(report):  # nobody knows
         return []
     return ["no case changed sides against the base" if compared.changed else "nothing changed against the base"]
 
