@@ -190,9 +190,9 @@ def test_training_ends_as_it_was_recorded(
 
 LOOP_OUTCOMES = {"loop_was_interrupted": "interrupted", "do_not_predict_loop_action": "without loop"}
 SOURCES = (
-    (r"predicting default action with intent (.*)", r"default action of intent \1"),
-    (r"handling active loops and forms - (.*) - action_listen", r"active loop \1, then listen"),
-    (r"handling active loops and forms - (.*)", r"active loop \1"),
+    (r"predicting default action with intent (.*)", r"what Rasa does by itself with the intent \1"),
+    (r"handling active loops and forms - (.*) - action_listen", r"what Rasa does by itself after the form \1"),
+    (r"handling active loops and forms - (.*)", r"what Rasa does by itself while the form is active: \1"),
 )
 
 

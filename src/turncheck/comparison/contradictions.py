@@ -15,7 +15,7 @@ from msgspec import UnsetType
 
 from turncheck.comparison.changes import SINGULAR
 from turncheck.messages.finding import Name
-from turncheck.messages.phrasing import count
+from turncheck.messages.phrasing import BY_ITSELF, count
 from turncheck.report.model import FindingCounts
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ _OF_RULES: Final = "rule-contradiction"
 CONTRADICTIONS: Final = frozenset({_OF_RULES, "story-conflict"})
 """The findings that are gathered at their causes."""
 _ADVICE: Final = "Undo it, or change with it what it contradicts."
+_ADVICE_ALONE: Final = "Undo it: nothing else may follow there."
 _ADVICE_FOR_OTHERS: Final = "Undo it, or change with it what contradicts each other."
 _ADVICE_FOR_SEVERAL: Final = "Let the same action follow in all of them, or undo what does not belong."
 _MOST_NAMED: Final = 3
@@ -126,12 +127,14 @@ def _of_causes(causes: tuple[Cause, ...], findings: Sequence[Finding], blocks: _
     with_others = is_single and first.kind != "rules"
     places = {place for one in findings for place in ((one.location, *one.others) if with_others else (one.location,))}
     fault = _fault(causes, blocks.numbers(others, places), blocks.rules, keys)
+    written = [name for name in others if not name.startswith(BY_ITSELF)]
     if keys:
         message = f"{fault}: {count(len(named), 'rule')} contradict each other."
         each = f"the intent '{keys[0].name}'" if len(keys) == 1 else f"each of these intents, for '{keys[0].name}'"
         hint = f"Write one rule for {each}, with the action 'utter_{keys[0].name}'."
     elif is_single:
-        message, hint = f"The {fault}: {some_of(others)}.", _ADVICE if is_block else _ADVICE_FOR_OTHERS
+        message = f"The {fault}: {some_of(written)}." if written else f"The {fault}."
+        hint = (_ADVICE if written else _ADVICE_ALONE) if is_block else _ADVICE_FOR_OTHERS
     else:
         message, hint = f"{fault}: {some_of([cause.name for cause in causes])}.", _ADVICE_FOR_SEVERAL
     at = [place for cause in causes if (place := cause.location)] or [finding.location for finding in findings]
@@ -178,11 +181,13 @@ def _fault(
         parts = [count(of_rules, "rule")] if of_rules else []
         parts += [count(len(causes) - of_rules, "story", "stories")] if len(causes) > of_rules else []
         return f"{' and '.join(parts)} of this change contradict each other"
-    number = sum(contradicted.values())
+    by_itself = [name for name in contradicted if name.startswith(BY_ITSELF)]
+    number = sum(times for name, times in contradicted.items() if name not in by_itself)
     of_rules = sum(times for name, times in contradicted.items() if name in rules)
     counted = [
         *([count(number - of_rules, "story", "stories")] if number > of_rules else []),
         *([count(of_rules, "rule")] if of_rules else []),
+        *by_itself,
     ]
     if causes[0].kind not in _BLOCKS:
         return f"{_in_short(causes[0])}, and now {' and '.join(counted)} contradict each other"

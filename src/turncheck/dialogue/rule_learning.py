@@ -460,7 +460,7 @@ def _contradiction(
 ) -> Conflict:
     expected = event.label
     kind = "rule" if tracker.is_rule else "story"
-    names = ", ".join(f"'{place.name}'" for place in others)
+    names = ", ".join(place.name if is_built_in(place.name) else f"'{place.name}'" for place in others)
     message = f"action '{expected}' in {kind} '{tracker.name}' contradicts {names}"
     is_fallback = predicted == book.settings.fallback_action
     if not is_fallback:

@@ -27,6 +27,7 @@ from turncheck.dialogue.domain import (
 from turncheck.dialogue.events import Event, LoopInterrupted
 from turncheck.dialogue.policy_states import RuleOnly, by_intent, by_text
 from turncheck.dialogue.states import NO_PART, PREVIOUS_ACTION, Part, State, active_loop, previous_action
+from turncheck.messages.phrasing import BY_ITSELF
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -89,9 +90,9 @@ DEFAULT_ACTION_OF_INTENT: Final[Mapping[str, str]] = {
     INTENT_BACK: ACTION_BACK,
     INTENT_SESSION_START: ACTION_SESSION_START,
 }
-_DEFAULT_SOURCE: Final = "default action of intent "
-_LOOP_SOURCE: Final = "active loop "
-_LISTEN_SUFFIX: Final = ", then listen"
+_DEFAULT_SOURCE: Final = f"{BY_ITSELF} with the intent "
+_LOOP_SOURCE: Final = f"{BY_ITSELF} while the form is active: "
+_LISTEN_SOURCE: Final = f"{BY_ITSELF} after the form "
 
 Detour = Literal["interrupted", "without loop"]
 """Inside a loop: it returns after a detour and must not validate; or another action comes instead of the loop."""
@@ -262,7 +263,7 @@ def _loop_goes_on(tracker: Tracker) -> RuleDecision | None:
     if loop is None or tracker.is_active_loop_rejected:
         return None
     if tracker.latest_action_name == loop:
-        return RuleDecision(ACTION_LISTEN, f"{_LOOP_SOURCE}{loop}{_LISTEN_SUFFIX}", ignores_user=True)
+        return RuleDecision(ACTION_LISTEN, f"{_LISTEN_SOURCE}{loop}", ignores_user=True)
     if tracker.latest_action_name is None:
         return None
     return RuleDecision(loop, f"{_LOOP_SOURCE}{loop}", ignores_user=True)
@@ -270,13 +271,13 @@ def _loop_goes_on(tracker: Tracker) -> RuleDecision | None:
 
 def is_built_in(source: str) -> bool:
     """Whether a prediction does not come from a rule of the project."""
-    return source.startswith((_DEFAULT_SOURCE, _LOOP_SOURCE))
+    return source.startswith(BY_ITSELF)
 
 
 def built_in_sources(domain: DialogueDomain) -> set[str]:
     """Return the sources of all predictions that need no rule."""
     defaults = {f"{_DEFAULT_SOURCE}{intent}" for intent in DEFAULT_ACTION_OF_INTENT}
-    loops = {f"{_LOOP_SOURCE}{form}{suffix}" for form in domain.domain.forms for suffix in ("", _LISTEN_SUFFIX)}
+    loops = {f"{source}{form}" for form in domain.domain.forms for source in (_LOOP_SOURCE, _LISTEN_SOURCE)}
     return defaults | loops
 
 

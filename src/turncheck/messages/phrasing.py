@@ -35,6 +35,8 @@ _ABBREVIATION: Final = 4
 _CLAUSE: Final = re.compile(r"(?<=[^.!?])(?:[.!?;:](?= )|, (?:so|and|which|but|since) )")
 """Where a clause ends, after which a sentence may be cut without a trace."""
 _PAIRED: Final = (re.compile(r"(?<!\w)'|'(?!\w)"), re.compile("`"))
+BY_ITSELF: Final = "what Rasa does by itself"
+"""What the names begin with of what a rule may contradict that is no rule or story of the project."""
 _KINDS: Final = frozenset({"utter", "action", "validate", "ask", "form"})
 """Words in Rasa's names that say what kind of thing they name, not which one."""
 _KIND: Final = re.compile(r"(utter|action|validate)_|.+_(form)$")
