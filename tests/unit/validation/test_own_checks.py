@@ -914,6 +914,7 @@ MATCHED = "- regex: zip\n  examples: |\n    - '[0-9]{5}'\n"
     ("components", "data", "unread"),
     [
         ("", "", {"intents", "entities"}),
+        (None, LISTED, set()),
         (CLASSIFIES, "", {"entities"}),
         ("- name: FallbackClassifier\n", "", {"intents", "entities"}),
         ("- name: DIETClassifier\n  intent_classification: false\n", "", {"intents"}),
@@ -928,8 +929,13 @@ MATCHED = "- regex: zip\n  examples: |\n    - '[0-9]{5}'\n"
     ],
 )
 def test_each_part_of_the_nlu_data_needs_a_component(
-    components: str, data: str, unread: set[str], tmp_path: Path
+    components: str | None, data: str, unread: set[str], tmp_path: Path
 ) -> None:
-    write_project(tmp_path, (C, "- name: DIETClassifier\n", components), (N, "", data))
+    """Without components the pipeline only tokenizes: its bot is told by buttons."""
+    understanding = "- name: CountVectorsFeaturizer\n- name: DIETClassifier\n"
+    edits = [(C, understanding, f"- name: CountVectorsFeaturizer\n{components}")]
+    if components is None:
+        edits = [(C, f"{understanding}- name: EntitySynonymMapper\n- name: ResponseSelector\n", "")]
+    write_project(tmp_path, *edits, (N, "", data))
     found = [one for one in validate(read_project(tmp_path)).findings if one.code == "nlu-data-unread"]
     assert {name.name for one in found for name in one.about} == unread

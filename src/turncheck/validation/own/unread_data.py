@@ -31,13 +31,16 @@ if TYPE_CHECKING:
 def nlu_data_unread(facts: Facts) -> Iterator[Fault]:
     """Intents, entities, lookup tables and regexes that nothing of Rasa's learns from or looks at.
 
-    Not known if a component of the pipeline is not Rasa's: it may.
+    Not known if a component of the pipeline is not Rasa's: it may. A pipeline that only tokenizes is for bots that
+    are told by buttons and messages such as ``/greet``.
     """
     project, nlu = facts.project, facts.project.nlu
     config, pipeline = project.config, project.config.pipeline
     if not pipeline or project.older is not None or project.calm is not None or config.recipe == GRAPH_RECIPE:
         return
     if any(is_custom(component) or known_component(component) is None for component in pipeline):
+        return
+    if all(known.role == "tokenizer" for component in pipeline if (known := known_component(component))):
         return
     named = {annotation.entity for example in nlu.examples for annotation in example.entities}
     matches = any(short_name(component.name) in EXTRACTORS - LEARNING_EXTRACTORS for component in pipeline)
