@@ -179,7 +179,7 @@ def test_without_a_base_nothing_is_called_renamed(base: tuple[Path, Report], tmp
     report = changed(base[0], tmp_path / "bot", [("utter_greet", "utter_greet_user")])
     shown = str(render_console(report, None, judge(report, None, report.settings), Links()).content)
     golden(shown, only="'utter_greet_user'")
-    assert "was renamed" not in shown
+    assert "renamed to '" not in shown
 
 
 NEW_IN_DOMAIN = ("- order\n", "- order\n- purchase\n")
