@@ -584,3 +584,49 @@ def test_a_rule_or_story_that_has_only_another_name_is_not_removed(
     judged = repository.judged({R: base}, {R: base.replace(f"{kind}: {name}", f"{kind}: a bicycle for a day")})
 
     assert judged.comparison["removed_items"] == []
+
+
+# --- the code of custom actions ---------------------------------------------------------------------------------------
+
+BOOK = (
+    'class Book(Action):\n    def name(self):\n        return "action_book"\n\n    def run(self):\n        return []\n'
+)
+BROKEN = f"{BOOK}\nclass Other:\n'''Not indented.'''\n"
+OTHER_RESULT = BOOK.replace("[]", "[1]")
+CODE_OF_ACTIONS: dict[str, tuple[str, str, str]] = {
+    "its class is deleted": (BOOK, "", ", which has no readable code now"),
+    "its file cannot be read": (BOOK, BROKEN, ", which has no readable code now"),
+    "its file can be read": (BROKEN, BOOK, ", which has no readable code on the base"),
+    "it is written": ("", BOOK, ", which has no readable code on the base"),
+    "it is edited": (BOOK, OTHER_RESULT, ""),
+    "it is edited and broken": (BROKEN, BROKEN.replace("[]", "[1]"), "nothing"),
+}
+
+
+@pytest.mark.parametrize("where", ["in a rule", "in a flow"])
+@pytest.mark.parametrize("how", CODE_OF_ACTIONS)
+def test_code_that_one_side_lacks_is_not_called_changed(repository: Repository, how: str, where: str) -> None:
+    before, after, words = CODE_OF_ACTIONS[how]
+    flow = "flows:\n  book:\n    description: book one\n    steps:\n    - action: action_book\n"
+    files = edited(WORKSHOP, (D, "", "actions:\n- action_book\n"))
+    files |= {"data/flows.yml": flow} if where == "in a flow" else {}
+
+    judged = repository.judged({**files, "actions.py": before}, {**files, "actions.py": after})
+
+    verb = "changed action" if words == "" else "action"
+    entry = [line for line in judged.comment.splitlines() if "action_book" in line]
+    assert [line.partition(" · ")[0] for line in entry] == (
+        [] if words == "nothing" else [f"- {verb} `action_book`{words}"]
+    )
+
+
+@pytest.mark.parametrize("data", ["data", "data_of_the_bot"])
+def test_what_tests_have_that_were_not_run_is_not_called_reached(repository: Repository, data: str) -> None:
+    files = {name.replace("data/", f"{data}/"): content for name, content in WORKSHOP.items()}
+    gone: dict[str, str | bytes] = {name: "" for name in WORKSHOP if name not in files}
+    files = edited(files, (D, "", "actions:\n- action_book\n"), (T, "action: utter_rent", "action: action_book"))
+
+    judged = repository.judged({**files, **gone, "actions.py": BOOK}, {**files, **gone, "actions.py": OTHER_RESULT})
+
+    words = "reached by tests" if data == "data" else "only in tests that were not run"
+    assert f"#### Changed, and {words} (1)" in judged.comment

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Literal
 
 import msgspec
 from msgspec import Struct
@@ -297,9 +297,18 @@ def changed_items(base: model.Report, head: model.Report, renamed: Sequence[Rena
                             location=item.location,
                             change="changed" if known or item.name in named_anew else "added",
                             covered=item.covered,
+                            code=_code(kind, contents[item.name], item.content) if known else None,
                         )
                     )
     return tuple(item for item in items if not _is_told_by_steps(item, items) and not _is_renamed(item, base, renamed))
+
+
+def _code(kind: str, old: str, new: str) -> Literal["found", "lost"] | None:
+    """On which side alone the code of a custom action was found, by its contents on both."""
+    was, is_now = (bool(content) and not content.startswith(model.PLACES) for content in (old, new))
+    if kind != "actions" or was == is_now:
+        return None
+    return "found" if is_now else "lost"
 
 
 def _is_told_by_steps(item: ChangedItem, items: Iterable[ChangedItem]) -> bool:

@@ -160,6 +160,8 @@ class ChangedItem(Part, frozen=True, kw_only=True):
     """Whether it is new, or its content changed."""
     covered: bool
     """Whether a test reaches it."""
+    code: Literal["found", "lost"] | None = None
+    """Of a custom action whose code was found on one side only: on which; it may be there, and not readable."""
 
 
 class OneSided(Part, frozen=True, kw_only=True):

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from turncheck.messages.value_classes import field_names
 from turncheck.platforms.base import Part
 from turncheck.project import model
-from turncheck.report.model import CoverageItem, KindCoverage, StepDigest, StoryResult
+from turncheck.report.model import PLACES, CoverageItem, KindCoverage, StepDigest, StoryResult
 from turncheck.validation.facts import UTTER
 
 if TYPE_CHECKING:
@@ -171,7 +171,7 @@ def _action_item(action: model.Action, places: Sequence[str], code: str | None, 
     if code is not None:
         unnamed = _CLASS_NAME.sub("class", code).replace(repr(action.name), "''")
         return msgspec.structs.replace(item, content=_digest(unnamed))
-    return msgspec.structs.replace(item, content=digest_of(sorted(places)) if places else "")
+    return msgspec.structs.replace(item, content=PLACES + digest_of(sorted(places)) if places else "")
 
 
 def _slot_item(slot: model.Slot, covered: bool) -> CoverageItem:

@@ -140,13 +140,18 @@ def _removed(part: ChangedPart) -> Entry:
     return Entry(spans, PlaceSpan(part.location, on_base=part.change == "removed"))
 
 
-def reached(lists: Lists, compared: Comparison) -> Iterable[NeutralSection]:
-    """Return what was changed and is reached by tests, what leads a dialogue first, so that it is named."""
+def reached(lists: Lists, report: Report, compared: Comparison) -> Iterable[NeutralSection]:
+    """Return what was changed and is reached by tests, what leads a dialogue first, so that it is named.
+
+    Tests that are there and were not run, since there is nothing to learn from, reach nothing yet.
+    """
     changed = [item for item in compared.changed_items if item.covered and item.change == "changed"]
     changed.sort(key=lambda changed_item: changed_item.kind not in {"rules", "stories"})
     new = sum(one.covered for one in compared.changed_items) - len(changed)
     more = f", and {new:,} new" if new else ""
-    title = f"Changed, and reached by tests ({len(changed)}{more})"
+    ran = any(one is not None for one in (report.nlu, report.core, report.e2e, report.batch))
+    words = "reached by tests" if ran else "only in tests that were not run"
+    title = f"Changed, and {words} ({len(changed)}{more})"
     yield lists.listed("reached", title, changed, item, unfolded=min(lists.unfolded, _MOST_QUOTED))
 
 
@@ -244,7 +249,7 @@ def changes(lists: Lists, report: Report, compared: Comparison) -> Iterable[Neut
     title = f"Changed, but not reached by any test ({len(uncovered)} of {len(compared.changed_items)})"
     yield lists.listed("uncovered", title, uncovered, entries.item)
     if not faults_of(report):
-        yield from reached(lists, compared)
+        yield from reached(lists, report, compared)
     gone = tests_gone(compared)
     title = f"Tests that are gone ({number_of_tests(gone)})"
     section = lists.listed("gone_tests", title, gone, lambda test: entries.gone(*test), unfolded=lists.unfolded // 2)

@@ -388,6 +388,9 @@ def finding_gone(finding: changes.FindingChange) -> Entry:
 
 def item(item: ChangedItem) -> Entry:
     """A thing that is new or changed, and that no test reaches."""
+    if item.code is not None:
+        words = f", which has no readable code {'on the base' if item.code == 'found' else 'now'}"
+        return Entry(line("action ", Code(item.name), words), at(item.location))
     verb = "new" if item.change == "added" else "changed"
     return Entry(line(f"{verb} {changes.SINGULAR.get(item.kind, 'thing')} ", Code(item.name)), at(item.location))
 

@@ -250,6 +250,8 @@ class Unread(Part, frozen=True, kw_only=True):
 
 # --- coverage --------------------------------------------------------------------------------------------------------
 
+PLACES: Final = "places-"
+"""What a digest of places begins with: where flows run an action whose code is not found."""
 COVERAGE_KINDS: Final = (
     *("intents", "entities", "actions", "responses", "slots", "forms", "flows", "flow_steps", "stories", "rules"),
 )
@@ -276,7 +278,10 @@ class CoverageItem(Part, frozen=True, kw_only=True, omit_defaults=True):
     covered: bool
     """Whether a test reaches it."""
     content: str = ""
-    """A digest of its content without its name: the same if it was only renamed. Empty if it has no content."""
+    """A digest of its content without its name: the same if it was only renamed. Empty if it has no content.
+
+    Of a custom action whose code is not found, "places-" and a digest of where flows run it, if they do.
+    """
     names: tuple[str, ...] = ()
     """Of a rule or story: the intents, actions and forms of its steps; of a slot: the entities that fill it."""
     steps: tuple[StepDigest, ...] = ()
