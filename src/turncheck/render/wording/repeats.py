@@ -210,10 +210,10 @@ def worth_of_passing(passed: int, cases: int, times: int, answers: int, flag: st
 
 
 def losses_in_words(losses: ManyLosses) -> str:
-    """``all cases together fail more often than on the base: in 31 of 200 runs, there in 12 of 400, …``."""
+    """``over all cases, 31 of 200 runs fail, on the base 12 of 400: more than chance explains (p = 0.0004)``."""
     p_value = "< 0.0001" if losses.p_value < 0.0001 else f"= {losses.p_value:.2g}"
     tests = {"nlu": "sentences", "batch": "utterances"}.get(losses.kind, "cases")
     return (
-        f"all {tests} together fail more often than on the base: in {losses.failed:,} of {count(losses.runs, 'run')},"
-        f" there in {losses.base_failed:,} of {losses.base_runs:,}, more than chance explains (p {p_value})"
+        f"over all {tests}, {losses.failed:,} of {count(losses.runs, 'run')} fail,"
+        f" on the base {losses.base_failed:,} of {losses.base_runs:,}: more than chance explains (p {p_value})"
     )
