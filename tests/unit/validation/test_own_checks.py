@@ -742,6 +742,8 @@ def test_a_folder_of_domains_beside_the_default_file_is_missed(
     assert not_measured(read_project(root)) == [("domain-not-measured", "domain")] * missed
     if missed:
         assert not_measured(read_project(root, domain=root / "domain")) == [("domain-not-measured", "domain.yml")]
+        (root / "domain.yml").unlink()
+        assert not_measured(read_project(root)) == []  # nothing is measured in its place
 
 
 def test_a_default_file_that_is_missed_matters_in_every_run(tmp_path: Path) -> None:

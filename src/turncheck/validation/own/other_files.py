@@ -52,7 +52,8 @@ def domain_not_measured(facts: Facts) -> Iterator[Fault]:
     """A default domain that exists and is not what was read; Rasa reads no folder of that name beside the file."""
     project = facts.project
     domain = project.domain.location.path
-    if domain == DEFAULT_DOMAIN and candidates(project.root / DEFAULT_DOMAIN_FOLDER, "domain"):
+    is_read = domain == DEFAULT_DOMAIN and (project.root / domain).exists()
+    if is_read and candidates(project.root / DEFAULT_DOMAIN_FOLDER, "domain"):
         yield _not_measured(DEFAULT_DOMAIN_FOLDER, domain)
     default = next((name for name in (DEFAULT_DOMAIN, DEFAULT_DOMAIN_FOLDER) if (project.root / name).exists()), None)
     if default and any(file.role == "domain" for file in project.files):
