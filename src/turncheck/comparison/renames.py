@@ -309,7 +309,7 @@ _WITHOUT_EXAMPLES: Final = "intent-without-examples"
 _USES: Final = frozenset(
     {
         *("action-not-in-domain", "action-undefined", "fallback-action-undefined", "mapping-action-undefined"),
-        *("response-undefined", "listed-response-undefined"),
+        *("response-undefined", "listed-response-undefined", "retrieval-response-missing"),
         *("form-not-in-domain", "mapping-form-undefined"),
         *("slot-undefined", "form-slot-undefined", "condition-slot-undefined", "response-variable-undefined"),
         "mapping-requested-slot-undefined",

@@ -326,5 +326,6 @@ def _undefined_retrieval_responses(facts: Facts) -> Iterator[Finding]:
                 f"The retrieval intent '{intent}' has no response '{UTTER}{intent}'.",
                 example.location,
                 suggestion(UTTER + intent, facts.responses),
+                names=(Name("response", UTTER + intent),),
                 about=(Name("intent", intent),),
             )
