@@ -51,11 +51,13 @@ def fallback_change(
         return None
     if thresholds[0] != thresholds[1] and (_falls_back_by_policy(base) or _falls_back_by_policy(head)):
         return None
+    is_raised = any((now or 0.0) > (was or 0.0) for was, now in zip(*thresholds, strict=True))
     lost: dict[str, list[SimilarSentences]] = {}
     newly_wrong = []
     for old, new in pairs:
         sentence = SimilarSentences(text=new.text, intent=new.expected.intent or "", location=new.location)
-        if new.predicted.fallback and not old.predicted.fallback and old.correct and not new.unclear:
+        is_lost = new.predicted.fallback and not old.predicted.fallback and old.correct and not new.unclear
+        if is_lost and (is_raised or worse):  # a lower threshold takes nothing away: a few lost ones are noise
             lost.setdefault(sentence.intent, []).append(sentence)
         taken = not new.predicted.fallback and new.misclassified and new.predicted.intent
         if old.predicted.fallback and taken and not old.unclear:

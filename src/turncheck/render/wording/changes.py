@@ -149,16 +149,20 @@ def _cut(intents: Sequence[CutIntent]) -> Iterator[str]:
 
 
 def threshold_in_words(change: FallbackChange) -> str:
-    """``threshold from 0.3 to 0.95``; empty if no threshold was changed."""
+    """``threshold from 0.3 to 0.95``; empty if no threshold was changed so that it explains what is understood now.
+
+    A lower one lets more through: it is not why sentences are no longer understood.
+    """
     sides = (
-        ("threshold", change.base, change.value),
-        ("ambiguity threshold", change.base_ambiguity, change.ambiguity),
+        ("threshold", change.base or 0.0, change.value or 0.0),
+        ("ambiguity threshold", change.base_ambiguity or 0.0, change.ambiguity or 0.0),
     )
-    return ", ".join(f"{name} from {_shown(before)} to {_shown(now)}" for name, before, now in sides if before != now)
+    explaining = [one for one in sides if (one[2] > one[1] if change.number else one[2] < one[1])]
+    return ", ".join(f"{name} from {_shown(before)} to {_shown(now)}" for name, before, now in explaining)
 
 
-def _shown(threshold: float | None) -> str:
-    return "none" if threshold is None else f"{threshold:g}"
+def _shown(threshold: float) -> str:
+    return f"{threshold:g}" if threshold else "none"
 
 
 # Intents that the change broke.
