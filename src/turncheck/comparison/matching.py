@@ -473,6 +473,7 @@ def base_faults(base: Report) -> tuple[OneSided, ...]:
             evaluation=fault.evaluation,
             reason=fault.reason,
             files=(fault.location.path,) if fault.part and fault.location is not None else (),
+            fault=fault.without_place,
         )
         for fault in faults_of(base, judged)
     )

@@ -179,6 +179,8 @@ class OneSided(Part, frozen=True, kw_only=True):
     """How many cases the other side lacks; ``None``: all."""
     files: tuple[str, ...] = ()
     """Where they were, if not all cases of the evaluation are meant."""
+    fault: str = ""
+    """The fault that kept the base from running it, without its place; empty: the reason says it."""
 
 
 class Overlap(Part, frozen=True, kw_only=True):

@@ -42,7 +42,7 @@ def more_failures(failed: int, runs: int, base_failed: int, base_runs: int) -> t
 
 
 def more_in_words(repeats: Repeats) -> str:
-    """``10 to 44 more failures per 100 runs than on the base (95 % interval)``: how much more often a test fails than on the base."""
+    """``10 to 44 more failures per 100 runs than on the base (95 % interval)``: how much more often a test fails."""
     base = len(repeats.base)
     low, high = more_failures(repeats.failed, len(repeats.runs), base - repeats.base_passed, base)
     return f"{max(0.0, low) * 100:.0f} to {high * 100:.0f} more failures per 100 runs than on the base (95 % interval)"

@@ -152,7 +152,7 @@ def test_another_extractor_has_a_row_beside_the_one_of_the_base() -> None:
 
 def test_entities_that_are_found_less_often_are_in_the_title(golden: Golden) -> None:
     def ordered(number: int, *, missed: bool) -> NluPrediction:
-        found = [] if missed and number % 3 else None
+        found: list[tuple[int, int, str]] | None = [] if missed and number % 3 else None
         return example(f"large {number}", f"i{number % 2}", line=number + 1, entities=[(0, 5, "size")], found=found)
 
     base = report(examples=[ordered(n, missed=False) for n in range(60)], entity_scores=1.0, commit=BASE_COMMIT)

@@ -204,7 +204,7 @@ def test_a_fault_of_both_sides_is_said_once(golden: Golden) -> None:
 )
 def test_another_fault_of_the_base_is_not_the_same(there: str, golden: Golden) -> None:
     head = report(examples=SENTENCES, findings=[CONTRADICTS], skipped=[CONTRADICTION])
-    other = Skipped(evaluation="core", reason=there, fault=True)
+    other = Skipped(evaluation="core", reason=there, fault=True, without_place=there.partition(" (")[0])
     comparison = compare(head, Present(report(examples=SENTENCES, skipped=[other], commit=BASE_COMMIT), "git"))
     verdict = judge(head, comparison, GateSettings(fail_on=("new-errors", "new-failures")))
     golden(verdict.summary)
@@ -225,16 +225,13 @@ def test_why_nothing_was_tested_is_said_once(names: tuple[Evaluation, ...], gold
     assert comment.count(remedy) == 1
 
 
-def test_what_is_behind_all_reasons_is_why_nothing_was_tested(golden: Golden) -> None:
-    behind = "(There is no training data below `data`; `data: [bot_a, bot_b]` in turncheck.yml would name some)"
-    reasons: dict[Evaluation, str] = {
-        "nlu": "the project has no NLU examples",
-        "core": "the project has neither stories nor rules",
-    }
-    skipped = [Skipped(evaluation=name, reason=f"{reason} {behind}") for name, reason in reasons.items()]
-    other = [skipped[0], Skipped(evaluation="core", reason="the project has no policies (`policies:`)")]
-    for each in (skipped, other):
-        head = report(skipped=each)
+def test_a_folder_without_data_is_why_nothing_was_tested(golden: Golden) -> None:
+    words = "There is no training data below 'data'; `data: [bot_a, bot_b]` in turncheck.yml would name some."
+    elsewhere = Finding("data-not-found", "warning", words, Location("data"))
+    reasons: dict[Evaluation, str] = {"nlu": "the project has no NLU examples", "core": "the project has no stories"}
+    skipped = [Skipped(evaluation=name, reason=reason) for name, reason in reasons.items()]
+    for faults in ([elsewhere], []):
+        head = report(skipped=skipped, findings=faults)
         golden(judge(head, compare(head, Present(head, "git")), GateSettings(fail_on=("new-errors",))).summary)
 
 

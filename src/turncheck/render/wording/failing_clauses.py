@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Final, Literal
 
 from msgspec import Struct
@@ -37,7 +36,7 @@ if TYPE_CHECKING:
 
 _LONGEST: Final = 120
 _LONGEST_REASON: Final = 200
-_PLACE: Final = re.compile(r"\S+:\d+:\d+:? ?")
+_NO_DATA: Final = "data-not-found"
 
 Topic = Literal["not run", "partly", "faults", "explained"]
 """What a clause says that no later one has to repeat: that tests were not run, or not completely, because of faults; or
@@ -132,35 +131,29 @@ def _clauses(gate: JudgedGate, report: Report, comparison: Comparison | None) ->
 
 def _as_on_the_base(faults: Sequence[Skipped], comparison: Comparison | None) -> str:
     """``, as on the base``, if that could not run any of it either; for another reason: ``, nor on the base``."""
-    faults_there = comparison.base_faults if comparison is not None else ()
-    reasons = {one.evaluation: one.reason for one in faults_there if not one.files}
-    if not {fault.evaluation for fault in faults} <= reasons.keys():
+    there = comparison.base_faults if comparison is not None else ()
+    of_base = {one.evaluation: one.fault or one.reason for one in there if not one.files}
+    if not {fault.evaluation for fault in faults} <= of_base.keys():
         return ""
-    same = all(_kind_of(fault.reason) == _kind_of(reasons[fault.evaluation]) for fault in faults)
+    same = all((fault.without_place or fault.reason) == of_base[fault.evaluation] for fault in faults)
     return ", as on the base" if same else ", nor on the base"
-
-
-def _kind_of(reason: str) -> str:
-    """What a reason says without its place, and before the name that it is about."""
-    return re.split(r"['`(]", _PLACE.sub("", reason))[0]
 
 
 def _nothing_tested(report: Report) -> str:
     """``nothing was tested``, and why, if all that there is was not run for one reason; what ran is unclear.
 
-    What several have in brackets is behind all of them: a folder without data, say, and the setting that names another.
+    A folder without data is behind whatever there is nothing to learn from; its finding has the setting that helps.
     """
     words = nothing_tested_in_words(report)
     if any(section is not None for section in (report.nlu, report.core, report.e2e, report.batch)):
         return words
     asked = [skipped for skipped in report.skipped_to_report if skipped.cause != "not requested"]
     reasons = {skipped.reason for skipped in asked if not skipped.no_tests}
-    first = {reason.partition(" (")[0] for reason in reasons}
-    behind = {reason.partition(" (")[2].removesuffix(")") for reason in reasons}
-    if len(first) == 1:
-        return f"{words}: {cut(first.pop())}"
-    common = behind.pop() if len(behind) == 1 else ""
-    return f"{words}: {shortened(common, _LONGEST_REASON)}" if common else words
+    if len(reasons) == 1:
+        return f"{words}: {cut(reasons.pop().partition(' (')[0])}"
+    findings = report.validation.findings if report.validation is not None else ()
+    behind = next((finding.message.rstrip(".") for finding in findings if finding.code == _NO_DATA), "")
+    return f"{words}: {shortened(behind, _LONGEST_REASON)}" if behind else words
 
 
 def _says_gone(comparison: Comparison) -> frozenset[str]:
