@@ -214,11 +214,17 @@ def _with_domain(facts: Facts) -> bool:
 
 
 def check_emptiness(facts: Facts) -> Iterator[Finding]:
-    """A domain with nothing in it."""
-    if _is_empty(facts):
-        written = facts.domain.location
-        location = Location(written.path, written.line or 1, written.column or 1)
-        yield found("domain-empty", "There is nothing in the domain.", location)
+    """A domain with nothing in it; of a folder whose files cannot be read, the first of these is to blame."""
+    if not _is_empty(facts):
+        return
+    written = facts.domain.location
+    location = Location(written.path, written.line or 1, written.column or 1)
+    empty = found("domain-empty", "There is nothing in the domain.", location)
+    unread = next((one for one in facts.project.findings if one.code == "domain-file-unread"), None)
+    if unread is not None:
+        message = f"There is nothing in the domain: '{unread.location.path}' cannot be read."
+        empty = replace(empty, message=message, location=unread.location, hint=unread.hint)
+    yield empty
 
 
 def _is_empty(facts: Facts) -> bool:

@@ -123,6 +123,16 @@ def test_a_file_with_a_value_that_rasa_cannot_read_is_passed_by(value: str, tmp_
     assert "utter_x" not in read_project(root).domain.responses
 
 
+@pytest.mark.parametrize("names", [("main",), ("main", "a")], ids=len)
+def test_of_a_folder_of_which_no_file_can_be_read_the_first_one_is_why_it_is_empty(
+    names: tuple[str, ...], tmp_path: Path
+) -> None:
+    root = folder(tmp_path, **dict.fromkeys(names, "intents:\n- greet\n order: 1\n"))
+    (root / "data" / "nlu.yml").unlink()  # it has responses
+    empty = next(one for one in data_validate(root) if one.code == "domain-empty")
+    assert (empty.location.path, empty.location.line) == (f"domain/{min(names)}.yml", 4)
+
+
 def test_a_date_that_is_none_ends_rasa_in_a_folder_too(tmp_path: Path) -> None:
     root = folder(tmp_path, other="intents: []\nx: 2024-02-31\n")
     assert codes(data_validate(root)) == ["value-unreadable"]
