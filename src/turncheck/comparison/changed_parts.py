@@ -248,7 +248,7 @@ def _mended(of_base: Sequence[Finding], of_head: Sequence[Finding], repaired: It
 _UNLESS_OWN: Final = frozenset(
     {
         *("annotation-misaligned", "component-order", "entity-unused", "selector-missing", "synonym-unreached"),
-        "test-entity-not-extractable",
+        *("test-entity-not-extractable", "nlu-data-unread"),
     }
 )
 """The codes that are never found while the pipeline has a component of the project's own, which may do anything."""

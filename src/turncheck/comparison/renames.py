@@ -205,7 +205,8 @@ def _defined(report: Report, kind: str) -> dict[str, Location]:
 def _moved(gone: Iterable[str], names: Iterable[str], base: Report, head: Report) -> dict[str, str]:
     """Intents that are gone and that another one replaces, whose name was already there: it got their sentences.
 
-    At least half of the sentences belong to the other one now, and these are at least half of what it has.
+    At least half of the sentences belong to the other one now, and these are most of what it has: one that two intents
+    were merged into was there before.
     """
     before, after = _sentences(base), _sentences(head)
     pairs: dict[str, str] = {}
@@ -214,7 +215,9 @@ def _moved(gone: Iterable[str], names: Iterable[str], base: Report, head: Report
         left = sorted(set(names) - set(pairs.values()))
         shared = {name: len(examples & after[name] - before.get(name, frozenset())) for name in left if name in after}
         best = max(shared, key=lambda name: shared[name], default=None)
-        if best is not None and shared[best] >= _COMMON * max(len(examples), len(after[best])):
+        if best is None or shared[best] < _COMMON * len(examples):
+            continue
+        if shared[best] > _COMMON * len(after[best]):
             pairs[old] = best
     return pairs
 

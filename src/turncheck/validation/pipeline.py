@@ -91,11 +91,11 @@ def check_test_names(facts: Facts) -> Iterator[Finding]:
     named = [*_of_stories(tests.stories, intents), *_of_cases(tests.cases)]
     if facts.project.nlu.examples:
         named += _keys_of_tests(tests, intents)
-    named += [
-        ("test-intent-undefined", "intent", example.base_intent, example.location)
-        for example in tests.examples
-        if example.base_intent
-    ]
+    used: dict[tuple[str, int], Example] = {}  # by all sentences below it, a name is used once
+    for example in tests.examples:
+        if example.base_intent:
+            used.setdefault((example.base_intent, id(example.origin)), example)
+    named += [("test-intent-undefined", "intent", intent, example.location) for (intent, _), example in used.items()]
     places: dict[tuple[str, str, str, str], list[Location]] = {}
     for code, kind, name, location in named:
         if name not in known[kind]:

@@ -226,7 +226,8 @@ def of_intents(**sentences: str) -> Report:
         ({"order": "abcd"}, {"purchase": "a"}, False),
         ({"order": "abcd", "purchase": "z"}, {"purchase": "abz"}, True),  # two of its three came, two of four left
         ({"order": "abcde", "purchase": "z"}, {"purchase": "abz"}, False),
-        ({"order": "abc", "purchase": "xyz"}, {"purchase": "abcxyz"}, True),
+        ({"order": "abc", "purchase": "xyz"}, {"purchase": "abcxyz"}, False),  # as many were there: it is both now
+        ({"order": "abc", "purchase": "xy"}, {"purchase": "abcxy"}, True),
         ({"order": "abc", "purchase": "wxyz"}, {"purchase": "abcwxyz"}, False),
     ],
 )

@@ -20,8 +20,8 @@ from turncheck.render.lists import MISUNDERSTOOD, Lists
 from turncheck.render.page.conversations import conversations
 from turncheck.render.page.model import Files
 from turncheck.render.spans import Entry, plain
-from turncheck.render.wording.causes import because_in_words, why_dropped_in_words, why_in_words
-from turncheck.report.causes import Cause
+from turncheck.render.wording.causes import because_in_words, how_proved, why_dropped_in_words, why_in_words
+from turncheck.report.causes import Cause, Causes
 from turncheck.report.model import Report
 
 
@@ -40,6 +40,16 @@ def test_the_title_names_three_causes_and_counts_the_others(number: int, golden:
     tests = [failing(name, cause(name)) for name in "abcdef"[:number]]
 
     golden(because_in_words(tests))
+
+
+@pytest.mark.parametrize("proved", [True, False])
+def test_that_causes_are_proved_is_said_where_only_sentences_have_some(proved: bool) -> None:
+    head = replace(report(stories=[story("one")]), causes=Causes(base="1" * 40))
+    compared = compare(head, Present(report(stories=[story("one")], commit="1" * 40), "git"))
+    sentence = MisunderstoodSentence(
+        text="hi", location=Location("t.yml", 3, 1), expected="a", predicted="b", causes=(cause("a"),) if proved else ()
+    )
+    assert bool(how_proved(head, replace(compared, misunderstood=(sentence,)))) == proved
 
 
 def test_causes_that_it_takes_together_are_named_together(golden: Golden) -> None:

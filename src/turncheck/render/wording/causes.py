@@ -116,7 +116,9 @@ def how_proved(report: Report, compared: Comparison | None) -> list[str]:
         return []
     kinds = (compared.stories, compared.e2e, compared.batch, *(cases for _, cases in sentences_of(compared)))
     cases = (case for of_kind in kinds for case in (*of_kind.newly_failing, *of_kind.better))
-    if not any(map(is_proved, cases)) and not any(metric.known_causes for metric in compared.metrics):
+    sentences = (*compared.misunderstood, *compared.misunderstood_in_cases)
+    others = any(one.causes for one in sentences) or any(metric.known_causes for metric in compared.metrics)
+    if not any(map(is_proved, cases)) and not others:
         return []
     replaced = [one.component for one in report.engine.substitutions if one.used] if report.engine else []
     stood_in = f", with what stands in for {_in_series(replaced)}" if replaced else ""
