@@ -443,7 +443,8 @@ def test_a_test_that_the_base_could_not_run_is_not_called_new(
 ) -> None:
     form = (D, "", "forms:\n  a_form: {required_slots: [part]}\nslots:\n  part: {type: text, mappings: []}\n")
     repaired = edited(WORKSHOP, form, (T, "action: utter_greet", "action: utter_rent"))
-    twice = {R: f"{str(repaired[R])}{rule('other', 'intent: rent', 'action: utter_greet')}"}  # found once rules are learned
+    other = rule("other", "intent: rent", "action: utter_greet")
+    twice = {R: f"{repaired[R]!s}{other}"}  # found once rules are learned
     base = {**repaired, **twice, C: str(repaired[C]).replace("- name: RulePolicy\n", "")}
 
     judged = repository.judged(base, {**repaired, **also})
