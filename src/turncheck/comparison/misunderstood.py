@@ -101,6 +101,8 @@ def expected_and_predicted(sentence: Misunderstanding) -> tuple[str, str]:
     if wanted == found:  # they differ only in their values or roles
         wanted = _entities(sentence.text, expected.entities, values=True)
         found = _entities(sentence.text, predicted.entities, values=True)
+    if wanted == found and expected.response is not None and predicted.response is None:  # none was selected
+        return expected.response, predicted.intent or "nothing"
     return wanted, found
 
 

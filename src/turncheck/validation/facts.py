@@ -178,6 +178,12 @@ class Facts:
         """What the project's Python code uses of the assistant, likewise."""
         return uses_in_code(self.project.root)
 
+    @cached_property
+    def retrieval_labels(self) -> frozenset[str]:
+        """The keys of retrieval intents that there are examples for, such as ``faq/hours``."""
+        labels = (example.intent for example in self.project.nlu.examples)
+        return frozenset(label for label in labels if label and "/" in label)
+
     @property
     def has_valid_max_history(self) -> bool:
         """Whether ``max_history`` is a number of states to look back at, or ``None``."""

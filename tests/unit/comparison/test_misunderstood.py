@@ -13,6 +13,7 @@ from report_builder import BASE_COMMIT, example, report, story, training
 
 from turncheck.comparison.compare import compare
 from turncheck.comparison.metrics import metrics_of
+from turncheck.comparison.misunderstood import expected_and_predicted
 from turncheck.comparison.model import Missing, Present
 from turncheck.messages.finding import Location
 from turncheck.render.annotations import find_annotations
@@ -350,3 +351,12 @@ def test_an_edited_test_is_said_beside_stories_that_the_base_misunderstands_too(
     for version in (shortened, whole):
         verdict = judged(base, made(version, flips("other", 9), settings=BOTH))[1]
         golden(verdict.summary)
+
+
+def test_a_key_for_which_no_response_was_selected_is_what_was_expected() -> None:
+    (sentence,) = flips("one").misunderstood
+    understood = StoryParse(intent="greet", confidence=1.0)
+    keyed = msgspec.structs.replace(
+        sentence, expected=ExpectedParse(intent="greet", response="greet/x"), predicted=understood
+    )
+    assert expected_and_predicted(keyed) == ("greet/x", "greet")
