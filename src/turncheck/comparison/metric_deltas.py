@@ -10,7 +10,7 @@ from collections import defaultdict
 from typing import TYPE_CHECKING, Final
 
 import msgspec
-from msgspec import UnsetType
+from msgspec import UnsetType, structs
 
 from turncheck.comparison import metrics
 from turncheck.comparison.cases import Case, batch_expectation, is_read_in_part
@@ -48,14 +48,16 @@ if TYPE_CHECKING:
     from turncheck.report.trust import Trust
 
 
-def tested_runs(section: Evaluation, pairs: Iterable[Pair]) -> dict[str, Tested]:
+def tested_runs(section: Evaluation, pairs: Iterable[Pair], here: Sequence[Repeats]) -> dict[str, Tested]:
     """Judge the figures about runs of an evaluation on the tests that both sides ran several times.
 
-    Shares of runs are judged by a permutation test in the direction of their difference, at half the level; flaky tests
-    by how many changed sides. If all tests were run again in turn with the base, those runs say how both sides fare: a
-    model that drifts lets more runs fail than in the base's report, and hits both alike. If only those were that had
-    failed, nothing can be said with these runs: of the others, none had. Then it is the runs that every test gets, and
-    those of the base that they were judged by.
+    Shares of runs are judged by a permutation test in the direction of their difference, at half the level, on the runs
+    that all together are judged by; flaky tests by how many changed sides.
+
+    Args:
+        section: the evaluation.
+        pairs: its tests on both sides.
+        here: the runs of all its tests of this side.
     """
     sides = [
         (base, now)
@@ -64,22 +66,18 @@ def tested_runs(section: Evaluation, pairs: Iterable[Pair]) -> dict[str, Tested]
     ]
     if not sides:
         return {}
-    before, after = ([side[number] for side in sides] for number in (0, 1))
-    were_flaky, are_flaky = list(map(_is_flaky, before)), list(map(_is_flaky, after))
-    if are_in_turn(after):
-        before, after = map(list, zip(*map(_in_turn, before, after), strict=True))
-        were_flaky = [was or _is_flaky(beside) for was, beside in zip(were_flaky, before, strict=True)]
-    else:
-        before = [_of_runs(now.base) if now.base else base for base, now in zip(before, after, strict=True)]
-        after = [msgspec.structs.replace(now, in_turn="") for now in after]
-    tested = {f"{section}.flaky": flipped(were_flaky, are_flaky)}
+    in_turn = are_in_turn(here)
+    were_flaky = [_is_flaky(base) or (in_turn and _is_flaky(_of_runs(now.in_turn[1::2]))) for base, now in sides]
+    tested = {f"{section}.flaky": flipped(were_flaky, [_is_flaky(now) for _, now in sides])}
+    both = compared_runs(here) or [(base, structs.replace(now, in_turn="")) for base, now in sides]
+    before, after = ([side[number] for side in both] for number in (0, 1))
     old, new = dict(figures_of_runs(section, before)), dict(figures_of_runs(section, after))
     p_value = min(1.0, 2 * min(_p_value(before, after), _p_value(after, before)))
     significance = metrics.Significance(
         method="permutation",
         p_value=p_value,
         changed=_changed(before, after),
-        examples=len(sides),
+        examples=len(both),
         runs=runs_of_all(after)[1],
         base_runs=runs_of_all(before)[1],
     )
@@ -87,6 +85,20 @@ def tested_runs(section: Evaluation, pairs: Iterable[Pair]) -> dict[str, Tested]
         if old[name] is not None and new[name] is not None:
             tested[name] = old[name], new[name], significance, p_value < LEVEL
     return tested
+
+
+def compared_runs(here: Sequence[Repeats]) -> list[tuple[Repeats, Repeats]]:
+    """Return the runs of the base and of this side that all tests together are judged by, of each test that has any.
+
+    If all tests were run again in turn with the base, those runs say how both sides fare: a model that drifts lets more
+    runs fail than in the base's report, and hits both alike. If only those were that had failed, nothing can be said
+    with these runs: of the others, none had. Then it is the runs that every test gets, and those of the base that they
+    were judged by, whatever the base's test counted as.
+    """
+    if are_in_turn(here):
+        return [(_of_runs(one.in_turn[1::2]), _of_runs(one.in_turn[::2])) for one in here if one.in_turn]
+    both = [(_of_runs(one.base), _of_runs(one.runs)) for one in here]
+    return [(base, now) for base, now in both if first_runs(base)[1] and first_runs(now)[1]]
 
 
 _MEASURED: Final = (CaseResult, NluPrediction, BatchCase)
@@ -102,13 +114,6 @@ def _tested_turns(
     tested = tested_turns(cases, head.seed)
     then, now = ([line for line in side.settings.bot or () if line.startswith("prices.")] for side in (base, head))
     return tested if then == now else {name: one for name, one in tested.items() if name != "cost"}
-
-
-def _in_turn(base: Repeats, now: Repeats) -> tuple[Repeats, Repeats]:
-    """Return the runs of both sides that were made in turn; if there are none of a test, all."""
-    if not now.in_turn:
-        return base, now
-    return _of_runs(now.in_turn[1::2]), _of_runs(now.in_turn[::2])
 
 
 def _of_runs(runs: str) -> Repeats:
@@ -236,9 +241,10 @@ def metric_deltas(
     tested = tested_figures(base, head, same, pairs) | tested_batch(base, head)
     tested |= tested_plugins(base, head) if known else {}
     for repeated in REPEATED:
-        if repeated in tests:  # what is unclear has runs as well: without them, those that pass would be all
-            tested |= tested_runs(repeated, [*tests[repeated].pairs, *tests[repeated].unclear])
-    tested |= tested_runs("nlu", same)
+        if (found := tests.get(repeated)) is not None:  # without what is unclear, those that pass would be all
+            both_ran = (*found.pairs, *found.unclear, *found.newly_run, *found.not_run)
+            tested |= tested_runs(repeated, both_ran, repeats_of(head, repeated))
+    tested |= tested_runs("nlu", same, repeats_of(head, "nlu"))
     tested |= _tested_turns(tests, same, base, head)
     same_intents = known and len(same) == len(intents.pairs) and intents.is_whole
     same_expectations = same_intents and {len(predictions(base)), len(predictions(head))} == {len(pairs)}

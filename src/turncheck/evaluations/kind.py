@@ -177,10 +177,11 @@ def runs_of_all(repeated: Iterable[model.Repeats]) -> tuple[int, int]:
     """Return how many of the runs that every test gets passed, and how many there are, of all tests together.
 
     Those in turn with the base are among them if all tests were run so. Else how many more a test gets depends on
-    whether it fails: with those, what fails now and then would count for more than the others.
+    whether it fails: with those, what fails now and then would count for more than the others. Of a test that is not
+    answered, the runs that ended in an error did not pass.
     """
     repeated = list(repeated)
-    of_each = [*map(first_runs, repeated)]
+    of_each = [*map(first_runs, repeated), *((0, one.errors) for one in repeated if one.is_unanswered)]
     if are_in_turn(repeated):
         of_each += [(one.in_turn[::2].count("P"), len(one.in_turn) // 2) for one in repeated]
     return sum(passed for passed, _ in of_each), sum(runs for _, runs in of_each)

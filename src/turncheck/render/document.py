@@ -117,7 +117,9 @@ def _baseline(comparison: Comparison | None, links: Links) -> Entry:
     warnings = tuple(Entry(line(Prose(warning), "."), sign="caution") for warning in used.warnings)
     if used.status != "present":
         word = {
-            "missing": "No baseline",
+            "missing": "No baseline"
+            if isinstance(comparison.many_losses, UnsetType)
+            else "Only the base's bot was asked",
             "unreachable": "The baseline could not be reached",
             "unreadable": "The baseline could not be read",
         }[used.status]

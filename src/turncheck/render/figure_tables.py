@@ -44,7 +44,7 @@ _LONGEST_SUBJECT: Final = 40
 def metrics_table(report: Report, comparison: Comparison | None) -> NeutralSection:
     """The main figures, on both sides if there are two."""
     listed = main_metrics.main_metrics(report, comparison)
-    compared = comparison is not None and comparison.judged
+    compared = (comparison is not None and comparison.judged) or any(metric.base not in {"", "–"} for metric in listed)
     columns = (Column(""), *_SIDES) if compared else (Column(""), Column("now", "right"))
     rows = tuple(_main_metric(metric, compared=compared) for metric in listed[:BUILT])
     return Section("metrics", "", rows, len(listed), columns=columns)
@@ -53,7 +53,7 @@ def metrics_table(report: Report, comparison: Comparison | None) -> NeutralSecti
 def _main_metric(metric: main_metrics.MainMetric, *, compared: bool) -> Row:
     label = line(metric.title, line(" ", Code(metric.subject, _LONGEST_SUBJECT)) if metric.subject else ())
     if not compared:
-        return Row((label, line(metric.now)))
+        return Row((label, line(metric.now, metric.note)))
     return Row((label, line(metric.base), line(metric.now), line(Change(metric.change, metric.mark, metric.note))))
 
 

@@ -5,26 +5,29 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from msgspec import Struct, UnsetType
+from msgspec import Struct
 
 from turncheck.comparison import metrics
 from turncheck.comparison.changes import ChangedCases, number_of
-from turncheck.comparison.metric_deltas import is_counted
+from turncheck.comparison.metric_deltas import compared_runs, is_counted
 from turncheck.comparison.model import ManyLosses
 from turncheck.comparison.tally import faults_of
 from turncheck.comparison.training_changes import dropped_intents, f1_of_intent, intent_of
-from turncheck.evaluations.kind import JUDGED_BY_BOUND, OF_ONE, are_in_turn, repeats_of, runs_of_all
+from turncheck.evaluations.kind import JUDGED_BY_BOUND, OF_ONE, are_in_turn, first_runs, repeats_of, runs_of_all
 from turncheck.evaluations.turns import TURN_FIGURES
+from turncheck.messages.phrasing import count
 from turncheck.render.wording.figures import change, figure, no_verdict, points
 from turncheck.render.wording.newly_judged import mostly_wrong, right_in_short
+from turncheck.render.wording.repeats import ONE_TEST
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from turncheck.comparison.model import Comparison
     from turncheck.evaluations.kind import Unit
     from turncheck.render.spans import Mark
-    from turncheck.report.model import Report
+    from turncheck.report.evaluations import Evaluation
+    from turncheck.report.model import Repeats, Report
 
 SHARED: Final = " (shared sentences)"
 """Added to the label of a row if its figures only cover the sentences that both sides judged."""
@@ -144,20 +147,40 @@ def _is_incomparable(delta: metrics.MetricDelta, comparison: Comparison | None) 
 
 def _of_runs(label: str, report: Report, name: str, delta: metrics.MetricDelta | None) -> MainMetric:
     """Return how many of the runs of tests passed: ``95 % (57/60)``; of both sides those that are compared."""
-    repeated = repeats_of(report, JUDGED_BY_BOUND[name])
+    kind = JUDGED_BY_BOUND[name]
+    repeated = repeats_of(report, kind)
+    judged = delta.significance if delta is not None else None
+    before, tests, moved = "–", len(repeated), ""
     passed, runs = runs_of_all(repeated)
-    if delta is None:
-        return MainMetric(label, "", "–", _passed_of(passed, runs), "", "", name)
-    judged = delta.significance
-    if judged is None or isinstance(judged.runs, UnsetType) or isinstance(judged.base_runs, UnsetType):
-        before = "–" if delta.base is None else figure(delta.base, "share")
-        return MainMetric(label, "", before, _passed_of(passed, runs), "", _mark_of_runs(delta), name)
-    base, now = (round((side or 0) * of) for side, of in zip(delta.sides, (judged.base_runs, judged.runs), strict=True))
-    some = ", as often as all were run" if any(not one.runs.isupper() for one in repeated if one.runs) else ""
-    which = ", in turn with the base" if are_in_turn(repeated) else some
-    before, after = _passed_of(base, judged.base_runs), _passed_of(now, judged.runs)
-    moved = points(base / judged.base_runs, now / judged.runs) if judged.base_runs and judged.runs else ""
-    return MainMetric(f"{label}{which}", "", before, after, moved, _mark_of_runs(delta), name)
+    if delta is not None and judged is not None and judged.runs and judged.base_runs:
+        base, passed = (
+            round((side or 0) * of) for side, of in zip(delta.sides, (judged.base_runs, judged.runs), strict=True)
+        )
+        before, runs, tests = _passed_of(base, judged.base_runs), judged.runs, judged.examples or tests
+        moved = points(base / judged.base_runs, passed / runs)
+    elif are_in_turn(repeated):  # without a report of the base, its bot was asked
+        both = compared_runs(repeated)
+        (base, base_runs), (passed, runs) = (runs_of_all(side) for side in zip(*both, strict=True))
+        before, tests, moved = _passed_of(base, base_runs), len(both), points(base / base_runs, passed / runs)
+    elif delta is not None and delta.base is not None:
+        before = figure(delta.base, "share")
+    errors = sum(one.errors for one in repeated)
+    note = f"; {count(errors, 'run')} ended in an error" if errors else ""
+    which = _which_runs(repeated, kind, tests)
+    found = _mark_of_runs(delta) if delta is not None else ""
+    return MainMetric(f"{label}{which}", "", before, _passed_of(passed, runs), moved, found, name, note)
+
+
+def _which_runs(repeated: Sequence[Repeats], kind: Evaluation, tests: int) -> str:
+    """``, first 2 of each case``: which runs are counted, unless it is all; and of which tests, unless of all."""
+    some = f" ({tests:,} of {count(len(repeated), ONE_TEST[kind])})" if tests < len(repeated) else ""
+    if are_in_turn(repeated):
+        return f", in turn with the base{some}"
+    if all(not one.runs or one.runs.isupper() for one in repeated):
+        return some
+    numbers = {first_runs(one)[1] for one in repeated if one.runs}
+    first = f"first {numbers.pop():,}" if len(numbers) == 1 else "the first"
+    return f", {first} of each {ONE_TEST[kind]}{some}"
 
 
 def _passed_of(passed: int, runs: int) -> str:

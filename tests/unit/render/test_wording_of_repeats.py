@@ -405,3 +405,50 @@ def test_flaky_cases_are_counted_as_the_title_counts_them(cases: list[Repeats], 
     assert metric.sides[1] == flaky
     _, comment = beside(names)
     golden(*(one for one in comment.splitlines() if "| Runs passed" in one))
+
+
+def rows_of_runs(now: Report, base: Report | None) -> list[str]:
+    """What the comment says of the share of runs that pass, and of what it is compared with."""
+    here, there = (replace(one, e2e=replace(one.e2e, repeats=HOW)) if one and one.e2e else None for one in (now, base))
+    assert here is not None
+    known = there and Present(with_changes(there, source=replace(there.source, commit=BASE_COMMIT)), "git")
+    compared = compare(here, known or Missing("no run has left one"))
+    settings = GateSettings()
+    comment = str(render_comment(here, compared, judge(here, compared, settings), Links()).content)
+    told = ("Runs passed", "End-to-end cases passed", "No baseline", "only its bot", "no base", "no report")
+    return [one for one in comment.splitlines() if any(words in one for words in told)]
+
+
+@pytest.mark.parametrize("first", ["PP", "PF"])
+@pytest.mark.parametrize("pairs", ["", "FPPPFPPP"])
+def test_what_was_unclear_on_the_base_counts_among_the_runs_that_passed(first: str, pairs: str, golden: Golden) -> None:
+    """Eight cases are eight, whatever they were there: the share is of the same runs as the title's."""
+    one = Repeats(runs=f"{first}{pairs[::2].lower()}fp", outcome="flaky", base="PFPFPF", in_turn=pairs)
+    cases = {f"case {number}": one for number in range(8)}
+    before = {name: Repeats(runs="PFPFPF", outcome="unclear" if name < "case 3" else "flaky") for name in cases}
+    golden(*rows_of_runs(ran(**cases), ran(**before)))
+
+
+def test_tests_without_runs_in_turn_are_in_no_share_of_those(golden: Golden) -> None:
+    """As in shards of which one asked the base, and one had no need to: the title counts 6 cases."""
+    once = {f"once {number}": Repeats(runs="PP", outcome="passed", base="PPPPP") for number in range(2)}
+    less = replace(LESS, runs="PP" + LESS.in_turn[::2].lower())
+    cases = {f"case {number}": less for number in range(6)} | once
+    made, before = ran(**cases), ran(**{name: Repeats(runs="PPPPP", outcome="passed") for name in cases})
+    golden(*rows_of_runs(made, before), beside(cases)[0].summary)
+    golden(*rows_of_runs(made, None))
+
+
+def test_a_share_of_some_runs_says_of_which(golden: Golden) -> None:
+    """Those that had failed were run again; those that ended in an error are no runs that passed."""
+    flaky, late = (Repeats(runs=runs, outcome="flaky", errors=2) for runs in ("PFpppp", "PPFpp"))
+    passed = Repeats(runs="PP", outcome="passed")
+    golden(*rows_of_runs(ran(a=flaky, b=passed), None))
+    golden(*rows_of_runs(ran(a=late, b=passed), None))
+    none = Repeats(runs="", errors=3, outcome="unclear")
+    erred = replace(case("b", "a!b", line=8), outcome="error", repeats=none, reason="the bot answers 400 to POST /chat")
+    made = ran(a=passed)
+    assert made.e2e is not None
+    made = with_changes(report(cases=[*made.e2e.cases, erred]), engine=HTTP)
+    golden(*rows_of_runs(made, None))
+    golden(*rows_of_runs(made, ran(a=passed, b=passed)))

@@ -75,7 +75,10 @@ def _chosen(settings: GateSettings, comparison: Comparison | None) -> ChosenRule
     if AUTO not in settings.fail_on:
         return UNSET
     fail_on = with_chosen(settings, comparison).fail_on
-    return ChosenRules(fail_on=fail_on, because=_BECAUSE[because(comparison)])
+    why = because(comparison)
+    if why == "no base" and comparison is not None and not isinstance(comparison.many_losses, UnsetType):
+        return ChosenRules(fail_on=fail_on, because="there is no report of the base")
+    return ChosenRules(fail_on=fail_on, because=_BECAUSE[why])
 
 
 def gate_result(gate: JudgedGate, report: Report, comparison: Comparison | None) -> GateResult:

@@ -158,11 +158,11 @@ def short_base_in_words(report: Report, compared: Comparison | None) -> str:
         ):
             flag = flag_of_base(report.engine.name) if report.engine else None
             lets = f": `{flag}` lets both be asked in turn" if flag else ""
-            return f"judged on {count(longest, 'run')} a {_ONE[name]} of the base{lets}"
+            return f"judged on {count(longest, 'run')} a {ONE_TEST[name]} of the base{lets}"
     return ""
 
 
-_ONE: Final[Mapping[Evaluation, str]] = {"nlu": "sentence", "e2e": "case", "batch": "utterance"}
+ONE_TEST: Final[Mapping[Evaluation, str]] = {"nlu": "sentence", "e2e": "case", "batch": "utterance"}
 _WRONG: Final = 0.05
 """How often a bot is wrong that many would not accept, and passes a few runs nevertheless."""
 _MISSED: Final = 0.02
