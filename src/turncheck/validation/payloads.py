@@ -117,15 +117,7 @@ def _payload(facts: Facts, response: str, payload: str, location: Location) -> I
     if left is not None:
         advice = "Double the braces of the JSON: '/intent{{…}}'."
         yield found("button-payload-invalid", f"{where} is said with '{left[0]}' as is.", location, advice)
-    intent = match["intent"].strip()
-    if intent.partition("/")[0] not in facts.intents:
-        yield found(
-            "button-intent-undefined",
-            f"{where} names the intent '{intent}', which the domain does not list.",
-            location,
-            suggestion(intent, facts.intents),
-            names=(Name("payload", payload), Name("intent", intent.partition("/")[0])),
-        )
+    yield from _intent(facts, match["intent"].strip(), payload, where, location)
     for name in entities:
         if name not in facts.domain.entities:
             yield found(
@@ -135,3 +127,24 @@ def _payload(facts: Facts, response: str, payload: str, location: Location) -> I
                 suggestion(name, facts.entities),
                 names=(Name("payload", payload), Name("entity", name)),
             )
+
+
+def _intent(facts: Facts, intent: str, payload: str, where: str, location: Location) -> Iterator[Finding]:
+    """The intent of a payload. One with a key is none that the domain lists, even where there are examples for it."""
+    if intent in facts.intents:
+        return
+    base, key, _ = intent.partition("/")
+    advice = suggestion(intent, facts.intents)
+    if key and base in facts.retrieval_intents:
+        advice = "A payload cannot choose a key: write a sentence that is understood as it."
+        if intent in facts.retrieval_labels or "nlu" in facts.missing:
+            if facts.project.older is None:
+                yield found("button-payload-invalid", f"{where} names a key of '{base}'.", location, advice)
+            return
+    yield found(
+        "button-intent-undefined",
+        f"{where} names the intent '{intent}', which the domain does not list.",
+        location,
+        advice,
+        names=(Name("payload", payload), Name("intent", intent if base in facts.intents else base)),
+    )

@@ -73,7 +73,8 @@ CHECKS: Final = (
 
 _VARIABLE: Final = re.compile(r"""(?<!\{)\{([^\n{}\[\]"':,]+)\}(?!\})""")
 """What Rasa looks up as a name: ``{first name}``, too. In doubled braces it is text; JSON in a payload has quotes."""
-_NAME: Final = re.compile(r"[^\W\d][\w-]*")
+_NAME: Final = re.compile(r"[^\W\d][\w-]*(\.[^\W\d][\w-]*)*")
+"""``customer.name``, too: an attribute, as templates of other tools have it."""
 _FILLED: Final = ("text", "image", "custom", "buttons", "attachment", "quick_replies")
 """The keys of a response in which Rasa fills in variables."""
 _DEEPEST: Final = 50
@@ -92,10 +93,11 @@ def undefined_variables(
     facts: Facts, responses: Iterable[model.Response], known: Collection[str], said: Collection[str]
 ) -> Iterator[Finding]:
     """Variables of these responses that are not known; ``said``: the responses that code need not pass values to."""
+    slots = frozenset(_words(name) for name in facts.slots)
     for response in responses:
         unknown: dict[str, list[Location]] = {}
         for variation in response.variations:
-            for name in dict.fromkeys(variables_of(variation.content)):
+            for name in dict.fromkeys(variables_of(variation.content, slots)):
                 if name not in known:
                     unknown.setdefault(name, []).append(_place(facts, response, variation, name))
         for name, (first, *others) in unknown.items():
@@ -151,21 +153,28 @@ def _quoted_value(slot: model.Slot, response: model.Response, value: object, pla
         )
 
 
-def variables_of(content: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the variables that Rasa fills in when it says this variation of a response."""
+def variables_of(content: Mapping[str, Any], slots: Collection[str] = ()) -> Iterator[str]:
+    """Yield the variables that Rasa fills in when it says this variation of a response.
+
+    ``slots``: the words of slots, which are meant where their names are written with blanks (``{first name}``).
+    """
     for key in _FILLED:
-        yield from _variables(content.get(key), 0)
+        yield from _variables(content.get(key), slots, 0)
 
 
-def _variables(value: Any, depth: int) -> Iterator[str]:
+def _variables(value: Any, slots: Collection[str], depth: int) -> Iterator[str]:
     if isinstance(value, str):
         named = _VARIABLE.findall(value)
         alone = len(set(named)) == 1  # then braces around anything but a name are probably meant to be said
-        yield from (name for name in named if not alone or _NAME.fullmatch(name))
+        yield from (name for name in named if not alone or _NAME.fullmatch(name.strip()) or _words(name) in slots)
     elif depth < _DEEPEST:
         parts = value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else ()
         for part in parts:
-            yield from _variables(part, depth + 1)
+            yield from _variables(part, slots, depth + 1)
+
+
+def _words(name: str) -> str:
+    return " ".join(re.split(r"[\s_-]+", name.strip().lower()))
 
 
 def asked_by_forms(facts: Facts) -> set[str]:

@@ -582,9 +582,15 @@ def test_an_empty_project_is_judged_without_a_traceback(tmp_path: Path) -> None:
         ('/order{{"sise":"{size}"}}', ["button-entity-undefined"]),
         ('/order{"size":"{size}"}', ["button-payload-invalid"]),
         ('/order{{"size":"large"}', ["button-payload-invalid"]),
+        ("/faq", []),
+        ("/faq/hours", ["button-payload-invalid"]),
+        ("/faq/hour", ["button-intent-undefined"]),
+        ("/greet/x", ["button-intent-undefined"]),
     ],
 )
-def test_double_braces_in_a_payload_stand_for_single_ones(payload: str, codes: list[str], tmp_path: Path) -> None:
+def test_a_payload_has_double_braces_for_single_ones_and_no_keys(
+    payload: str, codes: list[str], tmp_path: Path
+) -> None:
     found = checked(tmp_path, (D, """'/order{"size": "large"}'""", f"'{payload}'"))
     assert [finding.code for finding in found.findings] == codes
 
@@ -767,6 +773,10 @@ SAYS: list[tuple[str, bool]] = [
     ("  - text: |\n      Hi!\n      You are {customer}.", True),
     ("  - text: hi\n    metadata: {note: '{customer}'}", False),
     ('  - text: "Write {a b}, {}"', False),
+    ('  - text: "A { size } pizza"', True),
+    ('  - text: "A {size.name} pizza"', True),
+    ('  - text: "A {Size } pizza"', True),
+    ('  - text: "Asked for {requested slot}"', False),
     ('  - text: "A {size} pizza for {first name}"', True),
     ('  - text: "A {size} pizza, {0}"', True),
     ("  - text: hi\n  - text: Grüß Gott, {Käufer}", True),
@@ -777,6 +787,12 @@ SAYS: list[tuple[str, bool]] = [
 def test_the_variables_of_a_response_are_slots(says: str, is_undefined: bool, tmp_path: Path) -> None:
     found = checked(tmp_path, (D, '  - text: "Bye!"', says)).findings
     assert ("response-variable-undefined" in {one.code for one in found}) == is_undefined
+
+
+def test_a_slot_whose_name_is_written_with_blanks_is_meant(tmp_path: Path) -> None:
+    slot = (D, "slots:\n", "slots:\n  first_name:\n    type: text\n    mappings:\n    - type: custom\n")
+    found = checked(tmp_path, slot, (D, '  - text: "Bye!"', '  - text: "Bye {first name}!"')).findings
+    assert "response-variable-undefined" in {one.code for one in found}
 
 
 @pytest.mark.parametrize(
