@@ -38,7 +38,7 @@ CHECKS: Final = (
     own_check(
         "slot-value-undefined",
         "warning",
-        "A story or rule sets a slot to a value that it does not hold",
+        "A slot is set to a value that it does not hold",
         "One that a categorical slot does not list counts as “some other value”; a bool slot that is neither true nor"
         " false, and a float slot that is no number, count as not set. Correct the value, or add it to the slot's"
         " `values`.",
@@ -121,6 +121,7 @@ def check_undefined(facts: Facts) -> Iterator[Finding]:
     """All checks of this module that need the domain."""
     yield from _undefined_slots(facts)
     yield from check_slot_values(facts, list(facts.slot_steps()))
+    yield from _values_of_domain(facts)
     yield from _undefined_entities(facts)
     yield from _undefined_actions(facts)
     yield from check_mappings(facts)
@@ -191,6 +192,44 @@ def _values_without_effect(
                 step.location,
                 about=(Name("slot", step.slot), Name("value", key[1])),
             )
+
+
+def _values_of_domain(facts: Facts) -> Iterator[Finding]:
+    """Values that the domain gives to a slot that does not hold them: at the beginning, or for an intent."""
+    places = Places(facts.project)
+    for slot in facts.domain.slots.values():
+        if not influences(slot):
+            continue
+        # One that a float slot starts with is compared with its range.
+        initial = None if slot.type == "float" else slot.initial_value
+        given: list[tuple[str, object, Location, tuple[str | int, ...]]] = [
+            ("starts with", initial, slot.location, ("initial_value",)),
+            *(
+                ("is filled with", mapping.value, mapping.location, ("mappings", number, "value"))
+                for number, mapping in enumerate(slot.mappings)
+                if mapping.type in _GIVING
+            ),
+        ]
+        for verb, value, around, path in given:
+            if value is None or not _is_lost(slot, value):
+                continue
+            yield found(
+                "slot-value-undefined",
+                f"The {slot.type} slot '{slot.name}' {verb} '{value}', which it does not hold.",
+                places.of_entry(value, around, "slots", slot.name, *path),
+                suggestion(str(value).lower(), [str(listed) for listed in slot.values or ()]),
+                about=(Name("slot", slot.name), Name("value", str(value))),
+            )
+
+
+_GIVING: Final = frozenset({"from_intent", "from_trigger_intent"})
+"""The mappings that fill a slot with a ``value`` of their own."""
+
+
+def _is_lost(slot: model.Slot, value: object) -> bool:
+    if slot.type == "categorical" and slot.values:
+        return str(value).lower() not in {"__other__", *(str(listed).lower() for listed in slot.values)}
+    return slot.type in _HELD and not any(features_of(slot, value))
 
 
 def _undefined_entities(facts: Facts) -> Iterator[Finding]:

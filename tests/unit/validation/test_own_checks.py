@@ -833,6 +833,27 @@ def test_a_slot_holds_values_of_its_type(kind: str, value: str, is_held: bool, t
 
 
 @pytest.mark.parametrize(
+    ("slot", "places_found"),
+    [
+        ("{type: bool, initial_value: 'yes', MAPPING}", ["domain.yml:14:37"]),
+        ("{type: bool, initial_value: false, MAPPING}", []),
+        ("{type: bool, influence_conversation: false, initial_value: 'yes', MAPPING}", []),
+        ("{type: categorical, values: [a, b], initial_value: q, MAPPING}", ["domain.yml:14:60"]),
+        ("{type: categorical, values: [a, b], initial_value: A, MAPPING}", []),
+        ("{type: bool, mappings: [{type: from_intent, intent: greet, value: ja}]}", ["domain.yml:14:75"]),
+        ("{type: bool, mappings: [{type: from_text, value: ja}]}", []),
+        ("{type: float, mappings: [{type: from_trigger_intent, intent: greet, value: ja}]}", ["domain.yml:14:84"]),
+        ("{type: float, initial_value: 0.5, mappings: [{type: from_intent, intent: greet, value: 1}]}", []),
+        ("{type: text, initial_value: yes, MAPPING}", []),
+    ],
+)
+def test_so_do_values_that_the_domain_gives(slot: str, places_found: list[str], tmp_path: Path) -> None:
+    written = slot.replace("MAPPING", "mappings: [{type: custom}]")
+    found = checked(tmp_path, (D, "slots:\n", f"slots:\n  milk: {written}\n"))
+    assert places(found, "slot-value-undefined") == places_found
+
+
+@pytest.mark.parametrize(
     ("language", "text", "is_seen"),
     [
         ("zh", "我想去[北京](city)看看", True),
