@@ -452,3 +452,10 @@ def test_a_share_of_some_runs_says_of_which(golden: Golden) -> None:
     made = with_changes(report(cases=[*made.e2e.cases, erred]), engine=HTTP)
     golden(*rows_of_runs(made, None))
     golden(*rows_of_runs(made, ran(a=passed, b=passed)))
+
+
+@pytest.mark.parametrize("errors", [0, 1, 6])
+def test_where_runs_ended_in_errors_the_title_does_not_say_that_nothing_changed(errors: int, golden: Golden) -> None:
+    """Nobody knows whether as many do on the base."""
+    cases = {"a": Repeats(runs="PPpppppppppppp", outcome="passed", base="PPPPP", errors=errors), "b": OLD["greet"]}
+    golden(beside(cases, "PPPPP")[0].summary)

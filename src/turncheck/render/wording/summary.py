@@ -308,7 +308,10 @@ def changes(report: Report, compared: Comparison, failing: Sequence[JudgedGate])
         return []
     if worse := sum(metric.judgement == "worse" and not metric.by_cases for metric in compared.metrics):
         return [f"{count(worse, 'figure')} worse than on the base"]
-    is_untold = any(runs.is_untold for name in REPEATED for runs in repeats_of(report, name))
+    repeated = [runs for name in REPEATED for runs in repeats_of(report, name)]
+    if errors := sum(runs.errors for runs in repeated):
+        return [f"{count(errors, 'run')} ended in an error, not compared with the base"]
+    is_untold = any(runs.is_untold for runs in repeated)
     if _unread_data(report) or is_untold or failed_tests.unclear_tests(report):  # nobody knows
         return []
     return ["no case changed sides against the base" if compared.changed else "nothing changed against the base"]
