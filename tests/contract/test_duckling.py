@@ -74,6 +74,22 @@ def test_the_variable_of_rasa_names_the_server(named: str) -> None:
         assert not without.parse(["pay 20 euro"])[0].entities
 
 
+def test_sentences_are_shown_with_what_the_server_of_the_variable_finds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pipeline = "pipeline:\n- name: WhitespaceTokenizer\n- name: DucklingEntityExtractor\n"
+    (tmp_path / "config.yml").write_text(pipeline, encoding="utf-8")
+    (tmp_path / "data").mkdir()
+    sentences = 'version: "3.1"\nnlu:\n- intent: pay\n  examples: |\n    - pay 20 euro\n'
+    (tmp_path / "data" / "nlu.yml").write_text(sentences, encoding="utf-8")
+    (tmp_path / "domain.yml").write_text('version: "3.1"\nintents: [pay]\n', encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    with duckling() as server:
+        monkeypatch.setenv("RASA_DUCKLING_HTTP_URL", server.url)
+        assert run_command_line(["parse", "--no-cache", "--format", "jsonl", "pay 20 euro"]) == 0
+    assert "amount-of-money" in capsys.readouterr().out
+
+
 def test_a_server_that_is_not_there_is_skipped_and_said() -> None:
     with duckling() as server:
         gone = server.url

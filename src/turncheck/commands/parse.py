@@ -174,7 +174,7 @@ def find_engine(options: ParseOptions, environment: Mapping[str, str], screen: C
         project = read_assistant(settings, data=(settings.nlu,) if settings.nlu else None)
     learnt = with_story_sentences(project)
 
-    engines = engine_of(settings, project, {}, models=options.models)
+    engines = engine_of(settings, project, environment, models=options.models)
     with cache_in_use(engines, cache_of_command(settings, environment, screen), screen):
         if not engines.use_model(("nlu",), screen):
             ensure_readable(project, NLU_PARTS | {"sentences"} if project.platform.has_pipeline else {"nlu"})
