@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING, Any, Final
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 FILE_NAME: Final = "turncheck.yml"
 PATHS: Final = ("config", "domain", "data", "nlu", "stories", "e2e", "batch", "vectors")
 """The settings that name files of the project. `vectors` may also be true or false."""
+_AROUND: Final = re.compile(r"\A[\s\ufeff\u200b]+|[\s\ufeff\u200b]+\Z")
 _TAKES: Final = {
     "thresholds": "Limits for metrics belong in {}: nlu.intents.f1 >= 0.85",
     "max-regression": "The largest allowed drops of metrics belong in {}: nlu.intents.f1: 0.01",
@@ -52,11 +54,11 @@ def from_inputs(environment: Mapping[str, str]) -> dict[str, Any]:
     """Read the action's inputs (``INPUT_FAIL-ON``); an empty one is unset, as GitHub passes it.
 
     White space around them is removed, as ``core.getInput`` of actions in JavaScript does: a block of YAML and a pasted
-    variable end in a line break.
+    variable end in a line break. So are a byte order mark, as there, and a space of no width, which nobody sees.
     """
     values = {}
     for name, option in options().items():
-        text = environment.get(f"INPUT_{name.upper()}", "").strip()
+        text = _AROUND.sub("", environment.get(f"INPUT_{name.upper()}", ""))
         if option.action_input and text:
             values[name] = text
     return _parse(values, lambda name: f"input '{name}'")

@@ -126,8 +126,8 @@ CHECKS: Final = (
         "lookup-entry-never-found",
         "warning",
         "Entries of a lookup table begin or end with a sign",
-        "Entries are looked up between borders of words (`\\b`), and there is none between a sign and a blank: they"
-        " have no effect. Write them without the sign, or set `use_word_boundaries: false`.",
+        "Entries are looked up between borders of words (`\\b`), not between a sign and a blank. Set"
+        " `use_word_boundaries: false`, or leave the sign out unless it is a letter's mark.",
         "- lookup: language\n  examples: |\n    - c++",
         "- regex: language\n  examples: |\n    - c\\+\\+",
         needs=("nlu", "config"),
@@ -518,7 +518,7 @@ def _never_found(project: Project) -> Iterator[Finding]:
         entries = [element for table in tables for element in table.elements]
         lost = sorted(entry for entry in entries if entry.strip() and not _BORDERED.fullmatch(entry.strip()))
         if lost:
-            fault = "are never found as words, since they begin or end with a sign"
+            fault = "are not found between blanks, since they begin or end with a sign"
             yield _about_entries("lookup-entry-never-found", fault, tables, entries, lost)
 
 

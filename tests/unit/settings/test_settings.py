@@ -40,6 +40,12 @@ def test_without_any_source_the_defaults_hold() -> None:
     assert combine({}, {}, {}) == Settings()
 
 
+@pytest.mark.parametrize("around", [" ", "\n", "\r\n", "\ufeff", "\u200b", "\ufeff \u200b\n"])
+def test_what_nobody_sees_around_an_input_is_removed(around: str) -> None:
+    assert from_inputs({"INPUT_PROJECT": f"{around}a bot{around}"}) == from_inputs({"INPUT_PROJECT": "a bot"})
+    assert "project" not in from_inputs({"INPUT_PROJECT": around})
+
+
 def test_an_empty_input_is_unset() -> None:
     assert from_inputs({"INPUT_FOLDS": "", "INPUT_CONFIG": "  "}) == {}
 

@@ -904,6 +904,7 @@ def test_a_condition_compares_values_of_one_type(
         ("c++ 11", "RegexEntityExtractor", False),
         ("São_Paulo", "RegexFeaturizer", False),
         ("é", "RegexFeaturizer", False),
+        ("ใหญ่", "RegexFeaturizer", True),
         ("c++", "RegexEntityExtractor\n  use_word_boundaries: false", False),
         ("c++", "RegexEntityExtractor\n  use_lookup_tables: false", False),
         ("c++", "LexicalSyntacticFeaturizer", False),
