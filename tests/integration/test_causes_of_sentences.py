@@ -222,6 +222,7 @@ def test_an_entity_that_changes_sides_has_its_cause(judged: Callable[..., Outcom
     entities = outcome.comparison.entities
     (case,) = entities.better if repaired else entities.worse
     assert named(case.causes) == [("intents", "bus", "changed")]
+    assert noise_of(outcome.comparison, "entities") == []
 
 
 def test_what_a_new_name_makes_wrong_is_not_noise(judged: Callable[..., Outcome]) -> None:

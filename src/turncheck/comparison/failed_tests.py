@@ -5,6 +5,8 @@ A new error in the data explains the newly failing tests that rest on the name i
 
 from __future__ import annotations
 
+import re
+from itertools import chain
 from typing import TYPE_CHECKING, Final
 
 from msgspec import UnsetType
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
 
 _UTTER: Final = "utter_"
 """What the names of responses begin with."""
+_UNFILLED: Final = re.compile(r"\{(\w+)\}")
+"""In a text that the bot says, the name of a slot that it does not know."""
 NOT_LOOKED_FOR: Final = "test-file-not-looked-for"
 HAS_NO_TESTS: Final = "file-without-data"
 EMPTY: Final = "file-empty"
@@ -180,7 +184,8 @@ def _expects_other_text(case: CaseChange, names: Sequence[str]) -> bool:
 def tests_because_of(compared: Comparison) -> dict[Location, list[tuple[str, CaseChange]]]:
     """Return the tests that newly fail because this change took a name away, by the place of the error about that name.
 
-    A test that rests on several such names is listed under the one nearest to its wrong step.
+    A test that rests on several such names is listed under the one nearest to its wrong step. A bot that says the name
+    of a slot in braces instead of its value rests on that first.
     """
     names_of: dict[str, tuple[tuple[str, ...], Location]] = {}
     for finding in compared.new_findings:
@@ -189,8 +194,10 @@ def tests_because_of(compared: Comparison) -> dict[Location, list[tuple[str, Cas
             names_of |= {name: (names, finding.location) for name in names if name not in names_of}
     found: dict[Location, list[tuple[str, CaseChange]]] = {}
     for kind, case in newly_failing_tests(compared):
+        unfilled = (names_of[name][1] for name in _UNFILLED.findall(case.actual or "") if name in names_of)
         named = (names_of[name] for name in case.rests_on if name in names_of)
-        location = next((place for names, place in named if not _expects_other_text(case, names)), None)
+        places = (place for names, place in named if not _expects_other_text(case, names))
+        location = next(chain(unfilled, places), None)
         if location is not None:
             found.setdefault(location, []).append((kind, case))
     return found

@@ -61,7 +61,7 @@ def renamed_names(base: Report, head: Report) -> tuple[Renamed, ...]:
                 pairs |= _moved(no_longer, places.keys() - pairs.values(), base, head)
                 keys = _became_keys(pairs, base, head)
                 pairs |= keys
-                places |= {key: places[key.partition("/")[0]] for key in keys.values()}
+                places = _places_of_keys(head) | places
             found += [Renamed(kind=kind, old=old, new=name, location=places[name]) for old, name in pairs.items()]
     return (*found, *_word_lists(base, head))
 
@@ -225,7 +225,7 @@ def _moved(gone: Iterable[str], names: Iterable[str], base: Report, head: Report
 def _became_keys(pairs: Mapping[str, str], base: Report, head: Report) -> dict[str, str]:
     """Intents that are keys of a retrieval intent now (``faq_hours``, now ``faq/hours``), or that were such keys.
 
-    Their sentences say so, as for :func:`_moved`.
+    Their sentences say so, as for :func:`_moved`; and of keys that are other keys now (``faq/wifi``, ``faq/internet``).
     """
     before, after = (_sentences_of_keys(report) for report in (base, head))
     gone = {name: texts for name, texts in before.items() if name not in after and name.partition("/")[0] not in pairs}
@@ -236,13 +236,21 @@ def _became_keys(pairs: Mapping[str, str], base: Report, head: Report) -> dict[s
             with_text[text].add(name)
     found: dict[str, str] = {}
     for old, texts in sorted(gone.items()):
-        shared = Counter(name for text in texts for name in with_text.get(text, ()) if ("/" in name) != ("/" in old))
+        shared = Counter(name for text in texts for name in with_text.get(text, ()) if "/" in name or "/" in old)
         best = max(shared, key=lambda name: (shared[name], name), default=None)
         if best is not None and shared[best] >= _COMMON * max(len(texts), len(new[best])):
             found[old] = best
             for text in new[best]:
                 with_text[text].discard(best)
     return found
+
+
+def _places_of_keys(report: Report) -> dict[str, Location]:
+    """The first sentence of each key of a retrieval intent."""
+    places: dict[str, Location] = {}
+    for sentence in report.training_sentences:
+        places.setdefault(sentence.intent, sentence.location)
+    return places
 
 
 def _sentences_of_keys(report: Report) -> dict[str, frozenset[str]]:
@@ -504,6 +512,9 @@ def _gone(base: Report, head: Report) -> dict[str, frozenset[str]]:
         if kind in base.coverage and kind in head.coverage:
             listed = _places_of(base, kind).keys() - _places_of(head, kind).keys()
             gone[kind] = frozenset(listed | (_defined(base, kind).keys() - _defined(head, kind).keys()))
+    if "intents" in gone:
+        keys = _places_of_keys(base).keys() - _places_of_keys(head).keys()
+        gone["intents"] |= {key for key in keys if "/" in key and key.partition("/")[0] not in gone["intents"]}
     return gone
 
 

@@ -340,8 +340,8 @@ def _is_a_flip(case: CaseChange) -> bool:
 
 
 def _is_caused(case: CaseChange | MisunderstoodSentence) -> bool:
-    """Whether the change explains why a sentence is wrong: by a training sentence, or by a new name."""
-    if any(cause.proved and cause.change == "renamed" for cause in case.causes):
+    """Whether the change explains why a sentence is wrong: it is proved, or a training sentence is near."""
+    if any(cause.proved for cause in case.causes):
         return True
     return any(change.change not in {"unchanged", "unknown"} for change in case.because)
 

@@ -40,11 +40,11 @@ def check_test_names(facts: Facts) -> Iterator[Finding]:
     named = [*_of_stories(tests.stories, intents), *_of_cases(tests.cases)]
     if facts.project.nlu.examples:
         named += _keys_of_tests(tests, intents)
-    used: dict[tuple[str, int], Example] = {}  # by all sentences below it, a name is used once
-    for example in tests.examples:
-        if example.base_intent:
-            used.setdefault((example.base_intent, id(example.origin)), example)
-    named += [("test-intent-undefined", "intent", intent, example.location) for (intent, _), example in used.items()]
+    named += [
+        ("test-intent-undefined", "intent", example.base_intent, example.location)
+        for example in _first_below_each_name(tests.examples)
+        if example.base_intent
+    ]
     places: dict[tuple[str, str, str, str], list[Location]] = {}
     for code, kind, name, location in named:
         if name not in known[kind]:
@@ -77,9 +77,17 @@ def _keys_as_actions(facts: Facts) -> Iterator[Finding]:
         yield found("test-action-undefined", message, first, hint, others, names=(Name("response", name),))
 
 
+def _first_below_each_name(examples: Iterable[Example]) -> Iterable[Example]:
+    """By all sentences below it, the name of an intent is used once."""
+    first: dict[tuple[str | None, int], Example] = {}
+    for example in examples:
+        first.setdefault((example.intent, id(example.origin)), example)
+    return first.values()
+
+
 def _keys_of_tests(tests: ProjectTests, intents: Collection[str]) -> Iterator[_Named]:
     """Keys of retrieval intents that are known themselves."""
-    for example in tests.examples:
+    for example in _first_below_each_name(tests.examples):
         if example.intent and "/" in example.intent and example.base_intent in intents:
             yield "test-intent-undefined", "label", example.intent, example.location
     for step in tests.user_steps():

@@ -12,7 +12,7 @@ from small_project import write_project
 
 from turncheck.comparison.compare import compare, shown_beside_base
 from turncheck.comparison.model import Present
-from turncheck.comparison.renames import renamed_names
+from turncheck.comparison.renames import broken_references, renamed_names
 from turncheck.process.screen import Console
 from turncheck.render.console import render_console
 from turncheck.render.links import Links
@@ -237,6 +237,39 @@ def test_an_intent_was_renamed_if_half_of_the_sentences_are_the_same(
     rename = [(one.old, one.new) for one in renamed_names(of_intents(**before), of_intents(**now))]
 
     assert rename == ([("order", "purchase")] if is_renamed else [])
+
+
+def test_a_key_of_a_retrieval_intent_is_recognised_under_another_key() -> None:
+    keys = renamed_names(
+        of_intents(**{"faq/wifi": "abcd", "faq/hours": "xyz"}),
+        of_intents(**{"faq/internet": "abc", "faq/hours": "xyzd"}),
+    )
+
+    assert [(one.old, one.new) for one in keys] == [("faq/wifi", "faq/internet")]
+
+
+KEYS = {
+    "domain.yml": "intents:\n- greet\n- faq\nresponses:\n"
+    "  utter_faq/wifi:\n  - text: Wifi is free.\n  utter_faq/parking:\n  - text: Park behind.\n",
+    "data/nlu.yml": "nlu:\n- intent: greet\n  examples: |\n    - hi\n    - hello\n"
+    "- intent: faq/wifi\n  examples: |\n    - is there wifi\n    - what is the wifi password\n"
+    "- intent: faq/parking\n  examples: |\n    - where can I park\n    - is there a car park\n",
+    "tests/test_nlu.yml": "nlu:\n- intent: faq/wifi\n  examples: |\n    - is the wifi free\n    - which wifi is it\n",
+}
+
+
+def test_the_tests_of_a_renamed_key_use_its_old_name(tmp_path: Path) -> None:
+    first = tmp_path / "base"
+    for name, text in KEYS.items():
+        (first / name).parent.mkdir(parents=True, exist_ok=True)
+        (first / name).write_text(text, encoding="utf-8")
+    head = changed(first, tmp_path / "bot", [("faq/wifi", "faq/internet")], ["domain.yml", "data/nlu.yml"])
+
+    comparison = compare(head, Present(measured(first), "git"))
+
+    (error,) = [one for one in comparison.new_findings if one.severity == "error"]
+    assert broken_references(error) == ("faq/wifi", "faq/internet")
+    assert (error.location.path, error.others) == ("tests/test_nlu.yml", ())
 
 
 CODE = """\
