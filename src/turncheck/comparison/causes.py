@@ -9,10 +9,11 @@ import msgspec
 from msgspec import UnsetType
 
 from turncheck.comparison.contradictions import stands_at_its_causes
+from turncheck.comparison.failed_tests import tests_because_of
 from turncheck.comparison.training_changes import f1_of_intent
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from turncheck.comparison.changes import CaseChange, ChangedCases, FindingChange, MisunderstoodSentence
     from turncheck.comparison.model import ChangedItem, Comparison
@@ -43,6 +44,7 @@ def reached_by_proof(items: tuple[ChangedItem, ...], head: Report, base: Report)
 
 def with_causes(comparison: Comparison, head: Report, base: Report) -> Comparison:
     """Return the comparison in which tests have what was found to be their cause, instead of what is only near it."""
+    comparison = _without_guesses(comparison)
     found = head.causes
     if isinstance(found, UnsetType) or found.base != base.source.commit:
         return comparison
@@ -65,6 +67,20 @@ def with_causes(comparison: Comparison, head: Report, base: Report) -> Compariso
         explained,
         misunderstood=_of_sentences(explained.misunderstood, explained.stories),
         misunderstood_in_cases=_of_sentences(explained.misunderstood_in_cases, explained.e2e),
+    )
+
+
+def _without_guesses(comparison: Comparison) -> Comparison:
+    """Return the comparison without what only may have to do with tests that an error explains."""
+    explained = {id(case) for tests in tests_because_of(comparison).values() for _, case in tests}
+    if not explained:
+        return comparison
+
+    def each(changes: tuple[CaseChange, ...]) -> tuple[CaseChange, ...]:
+        return tuple(msgspec.structs.replace(case, causes=()) if id(case) in explained else case for case in changes)
+
+    return msgspec.structs.replace(
+        comparison, stories=_with_each(comparison.stories, each), e2e=_with_each(comparison.e2e, each)
     )
 
 
@@ -109,6 +125,10 @@ def _explained(cases: ChangedCases, causes: Mapping[tuple[str, str], tuple[Cause
             for case in changes
         )
 
+    return _with_each(cases, each)
+
+
+def _with_each(cases: ChangedCases, each: Callable[[tuple[CaseChange, ...]], tuple[CaseChange, ...]]) -> ChangedCases:
     return msgspec.structs.replace(
         cases,
         worse=each(cases.worse),

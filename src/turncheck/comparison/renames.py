@@ -39,10 +39,12 @@ def renamed_names(base: Report, head: Report) -> tuple[Renamed, ...]:
     Two names mean the same item if the content is the same, if they share half of their training sentences (intents;
     entities share those that they are annotated in), if one fills the slots that the other did (entities), or if the
     new name is close to the old one and to no other that is gone. What became several (``utter_greet``, now
-    ``utter_greet_en`` and ``utter_greet_fr``) was not renamed to any of them.
+    ``utter_greet_en`` and ``utter_greet_fr``) was not renamed to any of them, nor any of several that became one.
     """
     found: list[Renamed] = []
     replaced = _replaced(base, head, ("slots",))
+    times = Counter(replaced.values())
+    replaced = {old: new for old, new in replaced.items() if times[new] == 1}
     for kind in KINDS:
         if kind in base.coverage and kind in head.coverage:
             before = {item.name: item for item in base.coverage[kind].items}
@@ -155,7 +157,7 @@ def _pairs(
     left_new = [name for name in new if name not in pairs.values()]
     for old in left_gone:
         near = [name for name in nearest(old, left_new, len(left_new)) if nearest(name, left_gone) == (old,)]
-        near = [name for name in near if not _says_less_than_half(old, name)]
+        near = [name for name in near if not (_says_less_than_half(old, name) or _is_split(name, gone))]
         if len(near) == 1 and not _is_split(old, new):
             pairs[old] = near[0]
     return pairs
@@ -173,7 +175,8 @@ def _is_paired(name: str, pairs: Mapping[str, str]) -> bool:
 def _replaced(base: Report, head: Report, kinds: Iterable[str]) -> dict[str, str]:
     """The names in whose place another one stands, wherever they stood: in rules and stories, in slots' mappings.
 
-    An item counts that has as many steps as before, and of whose names one is another.
+    An item counts that has as many steps as before, and of whose names one is another. One name may stand in the place
+    of several.
     """
     instead: dict[str, set[str]] = defaultdict(set)
     for kind in kinds:
@@ -187,10 +190,7 @@ def _replaced(base: Report, head: Report, kinds: Iterable[str]) -> dict[str, str
                 is_one = len(gone) == len(new) == 1 and len(item.steps) == len(now.steps)
                 for name in gone:
                     instead[name].add(min(new) if is_one and (item.steps or item.content == now.content) else "")
-    times = Counter(new for names in instead.values() for new in names)
-    return {
-        old: min(names) for old, names in instead.items() if len(names) == 1 and min(names) and times[min(names)] == 1
-    }
+    return {old: min(names) for old, names in instead.items() if len(names) == 1 and min(names)}
 
 
 def _defined(report: Report, kind: str) -> dict[str, Location]:

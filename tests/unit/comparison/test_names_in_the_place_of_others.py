@@ -6,9 +6,13 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 from golden_texts import Golden
+from msgspec.structs import replace
 
+from turncheck.comparison import failed_tests
+from turncheck.comparison.changes import CaseChange, ChangedCases
 from turncheck.comparison.compare import compare
 from turncheck.comparison.model import Present
+from turncheck.comparison.renames import broken_references
 from turncheck.process.screen import Console
 from turncheck.report.model import Source
 from turncheck.run.evaluated_project import report_of_project
@@ -103,7 +107,7 @@ stories:
 """,
 }
 Edits = list[tuple[str, str, str]]
-D, R, N = "domain.yml", "data/rules.yml", "data/nlu.yml"
+D, R, N, T = "domain.yml", "data/rules.yml", "data/nlu.yml", "tests/test_stories.yml"
 
 
 def measured(folder: Path, edits: Edits) -> Report:
@@ -161,3 +165,54 @@ def test_it_is_said_what_stands_in_the_place_of_the_old_name(edits: Edits, tmp_p
 
     (error,) = [one for one in comparison.new_findings if one.severity == "error"]
     golden(error.message)
+
+
+def test_none_of_two_names_was_renamed_to_the_one_that_stands_in_their_place(tmp_path: Path) -> None:
+    two = "actions: [action_debts_later, action_fees]"
+    before: Edits = [
+        (D, "actions: [action_fees]", two.replace("fees", "debts_now")),
+        (
+            R,
+            "action_fees",
+            "action_debts_now\n- rule: waits\n  steps:\n  - intent: borrow\n  - action: action_debts_later",
+        ),
+        (
+            T,
+            "action_fees",
+            "action_debts_now\n- story: later\n  steps:\n  - intent: borrow\n  - action: action_debts_later",
+        ),
+    ]
+    one: Edits = [
+        (D, "[action_debts_later, action_debts_now]", "[action_debts]"),
+        (R, "action_debts_now", "action_debts"),
+        (R, "action_debts_later", "action_debts"),
+    ]
+    base = measured(tmp_path / "base", before)
+    comparison = compare(measured(tmp_path / "head", [*before, *one]), Present(base, "git"))
+
+    found = [broken_references(error) for error in comparison.new_findings if error.severity == "error"]
+    assert sorted(found) == [("action_debts_later", "action_debts"), ("action_debts_now", "action_debts")]
+    assert [one for one in comparison.renamed if one.kind == "actions"] == []
+
+
+def test_a_bot_that_says_the_name_of_a_slot_fails_because_of_the_new_name(tmp_path: Path) -> None:
+    base = measured(tmp_path / "base", [])
+    comparison = compare(measured(tmp_path / "head", [*BOTH, *ANNOTATED]), Present(base, "git"))
+    (error,) = [one for one in comparison.new_findings if one.severity == "error"]
+    said = [
+        CaseChange(
+            name=text,
+            expected="Emma waits at north.",
+            actual=text,
+            passed=False,
+            base_passed=True,
+            location=None,
+            base_location=None,
+        )
+        for text in ("{title} waits at {branch}.", "Emma waits at {branch}.", "title waits at north.")
+    ]
+    cases = ChangedCases(worse=(*said[1:],), edited=(replace(said[0], edits=("edited",)),))
+
+    (because,) = failed_tests.tests_because_of(replace(comparison, e2e=cases)).items()
+
+    assert (because[0], [case.name for _, case in because[1]]) == (error.location, [said[0].name])
