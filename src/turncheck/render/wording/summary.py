@@ -516,13 +516,14 @@ def _reservation_by_comparison(
         return ""
     if wording.newly_failing(report, comparison):
         return "although tests fail"
+    suppressed = _suppressed(comparison)
+    if suppressed in {"an error is newly suppressed", "errors are newly suppressed"}:
+        return suppressed
     if lost := _lost_data(report, comparison) or _many_annotations(comparison):
         return lost
     if gone_unjudged(report, comparison, gates):
         return "although tests are gone"
-    if suppressed := _suppressed(comparison):
-        return suppressed
-    return _badly_understood(comparison)
+    return suppressed or _badly_understood(comparison)
 
 
 def _badly_understood(comparison: Comparison) -> Reservation:
