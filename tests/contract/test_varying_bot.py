@@ -134,7 +134,7 @@ def test_a_base_that_falls_silent_fails_the_run(how: Reply, after: int) -> None:
         code = run_command_line([*begin, "--evaluations", "e2e", "--baseline", "base", "--fail-on", "new-failures"])
     assert code == 2
     assert repeats("hello").outcome == "regressed" or not repeats("hello").passed
-    assert "any more" in Path("results/comment.md").read_text()
+    assert "not answer" in Path("results/comment.md").read_text()
 
 
 def test_a_base_at_the_same_address_is_not_asked(golden: Golden) -> None:
