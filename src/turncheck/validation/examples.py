@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
@@ -295,12 +296,6 @@ def _small_beside_large(groups: dict[str, list[Example]]) -> Iterator[Finding]:
             )
 
 
-def _span(annotation: tuple[Example, int]) -> tuple[tuple[str, ...], int]:
-    """Where an annotation begins, in the order of the examples."""
-    example, start = annotation
-    return example.place_in_order, start
-
-
 def _as_several(
     words: tuple[str, ...],
     held: Mapping[str, Sequence[tuple[Example, int]]],
@@ -312,12 +307,16 @@ def _as_several(
     A token may be several at once: ``[FRA][{"entity": "city"}, {"entity": "airport"}]``.
     """
     (usual, _), *others = numbers.most_common()  # of equally many the last by name, however files are ordered
-    as_usual = set(map(_span, held[usual]))
+    if not others:
+        return
+    as_usual = {(id(example), start) for example, start in held[usual]}
     for name, _ in others:
-        instead = [one for one in held[name] if _span(one) not in as_usual]
+        instead = [(example, start) for example, start in held[name] if (id(example), start) not in as_usual]
         if not instead:
             continue
-        example, start = min(instead, key=_span)
+        # Each sentence is described once: one with thousands of annotations takes as long as all of them.
+        first = min({id(one): one for one, _ in instead}.values(), key=attrgetter("place_in_order"))
+        example, start = min((one for one in instead if one[0] is first), key=itemgetter(1))
         yield found(
             "value-in-several-entities",
             f"'{shown(' '.join(words))}' is annotated as '{name}' here, and as '{usual}' elsewhere.",
