@@ -526,7 +526,7 @@ def files_apart(root: Path, sections: tuple[str, ...] = SECTIONS) -> list[Path]:
     paths.sort(key=lambda path: _USUAL.index(path.name) if path.name in _USUAL else len(_USUAL))
     chosen = []
     for section in sections:
-        key = re.compile(rf"""^[ \t]*[{{]?[ \t]*["']?{section}["']?[ \t]*:""", re.MULTILINE)
+        key = re.compile(rf"""^[ \t]*(?:[{{][ \t]*)?["']?{section}["']?[ \t]*:""", re.MULTILINE)
         with_section = (path for path in paths if key.search(_beginning(path)))
         chosen += [path for path in [next(with_section, None)] if path is not None and path not in chosen]
     return chosen
