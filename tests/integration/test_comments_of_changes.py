@@ -631,3 +631,12 @@ def test_what_tests_have_that_were_not_run_is_not_called_reached(repository: Rep
 
     words = "reached by tests" if data == "data" else "only in tests that were not run"
     assert f"#### Changed, and {words} (1)" in judged.comment
+
+
+def test_a_test_file_that_is_empty_on_both_sides_hides_nothing(repository: Repository, golden: Golden) -> None:
+    empty: dict[str, str | bytes] = {"tests/test_more.yml": b""}
+
+    judged = repository.judged(empty, {**empty, "notes.md": "Nothing of the assistant.\n"})
+
+    assert not judged.report.get("unread")
+    golden(judged.verdict["summary"])

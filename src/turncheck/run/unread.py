@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from turncheck.project.e2e.cases import read_cases
+from turncheck.project.formats.rasa_yaml import FILE_EMPTY
 from turncheck.report.model import Unread
 from turncheck.run.reading import read_configured, read_tests
 from turncheck.validation.before_training import all_unreadable
@@ -23,7 +24,8 @@ if TYPE_CHECKING:
 
 _TESTS: Final = "tests"
 _FLOWS: Final = "flows"
-_NO_LOSS: Final = "file-without-data"
+_NO_LOSS: Final = frozenset({"file-without-data", FILE_EMPTY})
+"""The codes of files in which no test was ever, or none is left: that is seen, not hidden."""
 
 
 def unread_of(project: Project, tests: Tests, of_cases: Iterable[Finding]) -> tuple[Unread, ...]:
@@ -62,6 +64,6 @@ def _faults(project: Project, tests: Tests, of_cases: Iterable[Finding]) -> Iter
     in_flows = {file.path for file in project.files if file.role == "data" and _may_have_flows(file)}
     yield from ((_FLOWS, one) for one in project.findings if one.severity == "error" and one.location.path in in_flows)
     for finding in (*tests.findings, *of_cases):
-        is_closed = finding.code.startswith(("file-", "yaml-")) and finding.code != _NO_LOSS
+        is_closed = finding.code.startswith(("file-", "yaml-")) and finding.code not in _NO_LOSS
         if finding.severity == "error" or is_closed:
             yield _TESTS, finding
