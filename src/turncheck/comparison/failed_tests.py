@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 _UTTER: Final = "utter_"
 """What the names of responses begin with."""
 _UNFILLED: Final = re.compile(r"\{(\w+)\}")
-"""In a text that the bot says, the name of a slot that it does not know."""
+"""A variable in a text that the bot said: no slot of this name was there to fill it."""
 NOT_LOOKED_FOR: Final = "test-file-not-looked-for"
 HAS_NO_TESTS: Final = "file-without-data"
 EMPTY: Final = "file-empty"
@@ -177,7 +177,7 @@ def newly_failing_tests(compared: Comparison) -> list[tuple[str, CaseChange]]:
 
 
 def _expects_other_text(case: CaseChange, names: Sequence[str]) -> bool:
-    """Whether a test expects a text that a response no longer has, of which it does not matter that it was renamed."""
+    """Whether a test expects a text that the response says no longer, whatever its name."""
     return len(names) > 1 and names[0].startswith(_UTTER) and case.expected not in names
 
 
